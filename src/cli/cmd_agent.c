@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/joined.h"
 #include "cli/program.h"
+#include "launch/launch_signals.h"
 
 struct agent_command {
     struct kymo_agent_settings settings;
@@ -102,6 +103,7 @@ static int run(const struct agent_command *c, kymo_agent *agent)
                                   .options = &c->settings.recording,
                                   .preload_path = c->program.preload,
                                   .quiet = 1,
+                                  .stands_for_program = 1,
                                   .intervals = kymo_agent_intervals(agent)};
     const char *address = kymo_agent_listens_at(agent);
     if (address && !c->quiet)
@@ -172,6 +174,7 @@ int kymo_cmd_agent(int argc, char **argv)
         return status;
     if (c.join)
         return run_joined(&c);
+    kymo_launch_be_init();
     status = kymo_program_check(&c.program, c.settings.recording.alloc_bytes != 0);
     if (status >= 0)
         return status;

@@ -25,6 +25,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "launch/launch_signals.h"
 #include "launch/launch_start.h"
 #include "launch/paths.h"
 #include "observe/kernel_stacks.h"
@@ -41,36 +42,6 @@
 /* Below this, rounding of the kernel's figures and children alike are not worth a line. */
 #define CHILDREN_NOTED_NS 1000000u
 
-static volatile sig_atomic_t child_changed;
-static volatile sig_atomic_t interrupts;
-static volatile sig_atomic_t forward_signal;
-
-static void on_child(int signo)
-{
-    (void)signo;
-    child_changed = 1;
-}
-
-static void on_interrupt(int signo)
-{
-    (void)signo;
-    interrupts = interrupts + 1;
-}
-
-static void on_forward(int signo)
-{
-    forward_signal = signo;
-}
-
-/* What the recorder handles itself while it runs, and what stood there before. */
-static const struct {
-    int signo;
-    void (*handler)(int);
-} handled[] = {
-    {SIGCHLD, on_child},  {SIGINT, on_interrupt}, {SIGQUIT, SIG_IGN}, {SIGTERM, on_forward},
-    {SIGHUP, on_forward}, {SIGPIPE, SIG_IGN},     {SIGXFSZ, SIG_IGN},
-};
-
 /* A limit as the recorder was given it, and as the program gets it. */
 struct limit {
     struct rlimit given;
@@ -80,12 +51,10 @@ struct limit {
 struct launch {
     const kymo_launch_options *asked;
     struct kymo_host_config config;
-    struct sigaction before[KYMO_ARRAY_LEN(handled)];
+    struct kymo_launch_signals signals;
     struct limit files;     /* how many may be open */
     struct limit file_size; /* a session is a file in memory, and counts */
     int priority;           /* as it was */
-    sigset_t signals;       /* the mask as it was */
-    sigset_t waiting;       /* the same, with what the recorder handles open */
     kymo_tree *tree;
     kymo_recording_writer *writer;
     pid_t pid;
@@ -101,32 +70,6 @@ struct launch {
     char lengthened[200];                /* the period, and why; empty: it is as asked for */
     char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
 };
-
-/* They are let in while the recorder waits, so that none comes just before a wait. */
-static void take_signals(struct launch *l)
-{
-    sigset_t ours;
-    sigemptyset(&ours);
-    child_changed = interrupts = forward_signal = 0;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++) {
-        struct sigaction action = {.sa_flags = 0};
-        action.sa_handler = handled[i].handler;
-        sigaction(handled[i].signo, &action, &l->before[i]);
-        sigaddset(&ours, handled[i].signo);
-    }
-    sigprocmask(SIG_BLOCK, &ours, &l->signals);
-    /* Who started us may have blocked them: the program gets that mask, we want to hear. */
-    l->waiting = l->signals;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
-        sigdelset(&l->waiting, handled[i].signo);
-}
-
-static void give_signals_back(const struct launch *l)
-{
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
-        sigaction(handled[i].signo, &l->before[i], NULL);
-    sigprocmask(SIG_SETMASK, &l->signals, NULL);
-}
 
 /* The recorder takes what it may; nothing where that fails. */
 static void raise_limit(unsigned which, struct limit *limit)
@@ -274,7 +217,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
 static void restore_for_program(const void *context)
 {
     const struct launch *l = context;
-    give_signals_back(l);
+    kymo_launch_signals_give_back(&l->signals);
     give_limit_back(RLIMIT_FSIZE, &l->file_size);
 }
 
@@ -319,11 +262,8 @@ static kymo_err tell_blindness(const struct launch *l)
 /* Who joined has signals of its own: those of its service's end come to both. */
 static void forward(const struct launch *l)
 {
-    int signo = forward_signal;
-    if (signo && !l->has_ended && l->joined < 0) {
-        forward_signal = 0;
-        kill(l->pid, signo);
-    }
+    if (!l->has_ended && l->joined < 0)
+        kymo_launch_forward(l->pid);
 }
 
 static uint64_t in_ns(struct timeval t)
@@ -374,14 +314,14 @@ static void say_it_goes_on(const struct launch *l)
 struct stop {
     uint64_t end_ns;
     uint64_t first_ns;
-    sig_atomic_t seen;
+    unsigned seen;
 };
 
 /* A process that joined is ended by the same signal, when its service is: its last moments are
  * waited for, but not for ever, if the signal was for us alone. */
 static int shall_stop_joined(const struct launch *l, struct stop *s, uint64_t now_ns)
 {
-    if (forward_signal && s->first_ns == 0)
+    if (kymo_launch_shall_end() && s->first_ns == 0)
         s->first_ns = now_ns;
     return l->asked->join->shall_stop(l->asked->join->context) ||
            (s->first_ns && now_ns - s->first_ns > JOINED_GRACE_NS);
@@ -391,13 +331,13 @@ static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
 {
     if (l->joined >= 0)
         return shall_stop_joined(l, s, now_ns);
-    if (interrupts != s->seen) {
+    if (kymo_launch_interrupts() != s->seen) {
         if (l->has_ended || (s->seen && now_ns - s->first_ns < SECOND_INTERRUPT_NS))
             return 1;
-        s->seen = interrupts;
+        s->seen = kymo_launch_interrupts();
         s->first_ns = now_ns;
     }
-    return now_ns >= s->end_ns || (l->has_ended && forward_signal);
+    return now_ns >= s->end_ns || (l->has_ended && kymo_launch_shall_end());
 }
 
 /* A process that joined is reaped by its parent; the tree sees its end. */
@@ -416,7 +356,7 @@ static kymo_err reap_and_forgive(struct launch *l, struct stop *stop)
 {
     KYMO_TRY(reap(l, 0));
     if (l->has_ended)
-        stop->seen = interrupts;
+        stop->seen = kymo_launch_interrupts();
     return KYMO_OK;
 }
 
@@ -474,12 +414,9 @@ static kymo_err record(struct launch *l)
         stop.end_ns = now_ns + l->asked->options->duration_ns;
     while (!shall_stop(l, &stop, now_ns)) {
         forward(l);
-        if (child_changed) {
-            child_changed = 0;
-            /* Others are the recorder's own (file_answer.h). */
-            if (!l->has_ended && l->joined < 0)
-                KYMO_TRY(reap_and_forgive(l, &stop));
-        }
+        /* Others are the recorder's own (file_answer.h). */
+        if (kymo_launch_child_has_changed() && !l->has_ended && l->joined < 0)
+            KYMO_TRY(reap_and_forgive(l, &stop));
         if (!l->has_ended && l->joined >= 0)
             look_at_joined(l);
         if (l->has_ended && kymo_tree_alive(l->tree) == 0)
@@ -495,7 +432,8 @@ static kymo_err record(struct launch *l)
         /* One wake-up serves both where they are close to each other. */
         if (tick_ns >= round_ns && tick_ns - round_ns < ROUND_NS / 2)
             round_ns = tick_ns;
-        KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->waiting));
+        KYMO_TRY(
+            kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->signals.waiting));
         kymo_recording_hurry(l->writer, kymo_tree_is_behind(l->tree));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
         ticks = l->config.wall && !kymo_tree_is_paused(l->tree);
@@ -609,7 +547,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     struct launch l = {.asked = asked, .last_image = UINT32_MAX, .joined = -1};
     memset(result, 0, sizeof *result);
     l.priority = getpriority(PRIO_PROCESS, 0);
-    take_signals(&l);
+    kymo_launch_signals_take(&l.signals, asked->stands_for_program);
     raise_limit(RLIMIT_FSIZE, &l.file_size);
     kymo_err err = prepare(&l, detail);
     if (err == KYMO_OK && !asked->join && !kymo_paths_preloadable(asked->preload_path))
@@ -667,6 +605,6 @@ out:
     kymo_recording_writer_destroy(l.writer);
     if (l.joined >= 0)
         close(l.joined);
-    give_signals_back(&l);
+    kymo_launch_signals_give_back(&l.signals);
     return err;
 }

@@ -6,7 +6,7 @@
  * Flow:     cli/cmd_record.c -> [launch] -> .kymo file
  * Threads:  one launch in a process at a time, from its only thread
  * Memory:   the caller owns both structures
- * Signals:  not for handlers; takes over SIGINT, SIGTERM and SIGCHLD while it runs
+ * Signals:  not for handlers; takes over SIGINT, SIGTERM, SIGCHLD and others while it runs
  */
 #ifndef KYMO_LAUNCH_LAUNCH_H
 #define KYMO_LAUNCH_LAUNCH_H
@@ -61,6 +61,7 @@ typedef struct kymo_launch_options {
     int spool;                   /* where the .kymo is written: a file, which is emptied */
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
     int quiet;                   /* no message but errors */
+    int stands_for_program;      /* what other processes send us is passed on (launch_signals.h) */
     const struct kymo_launch_intervals *intervals; /* NULL: the recording is one, in spool */
     const struct kymo_launch_join
         *join; /* NULL: argv is started; else it is that of this process */
