@@ -64,6 +64,22 @@ typedef struct kymo_agent_status {
     char reason[232];          /* of the last failure; "": none */
 } kymo_agent_status;
 
+/* A profile that a callback is given; valid until it returns. */
+typedef struct kymo_agent_profile {
+    uint32_t size;    /* sizeof(kymo_agent_profile) of the library */
+    uint32_t is_last; /* 1: the recording has ended with it */
+    /* Its bytes, to be read from offset 0 on; closed when the callback returns. It is a file
+     * without a name: map it, read it, or send it on by its descriptor; dup() keeps it. */
+    int fd;
+    const char *format; /* "pb.gz", "jfr", "kymo" */
+    uint64_t bytes;
+    uint64_t start_ns, end_ns; /* of the interval, in ns since 1970 */
+    uint64_t interval_ns;      /* as it was asked for */
+    uint64_t number;           /* of the interval, from 1; empty ones are not sent */
+    uint64_t lost_records;     /* that it misses */
+    const char *metadata;      /* labels, and where the program runs: an object of texts, JSON */
+} kymo_agent_profile;
+
 typedef struct kymo_agent_options {
     uint32_t size; /* sizeof(kymo_agent_options) */
     uint32_t reserved;
@@ -78,7 +94,17 @@ typedef struct kymo_agent_options {
     /* Called by kymo_agent_dispatch, kymo_agent_stop and kymo_agent_get_status when the agent's
      * process has ended, once. NULL: not wanted. */
     void (*on_end)(void *data, const kymo_agent_status *status);
-    void *data;
+    void *data; /* of both callbacks */
+    /* A reporter beside the others: it is given each profile, one at a time, in a thread of this
+     * library's that blocks all signals. KYMO_OK: delivered; KYMO_E_INVALID and
+     * KYMO_E_UNSUPPORTED: dropped; all else: it is given again, after a pause that doubles from a
+     * second to a minute. Each is counted as of any reporter. It may take its time: profiles wait
+     * meanwhile, up to spool-bytes= (64m) of them, then the oldest is dropped. It must not stop its
+     * own agent. The last profile is waited for by kymo_agent_stop alone; a program that ends
+     * without has none. It must be callable until kymo_agent_stop has returned, or after a detach
+     * always; if it has not returned at the deadline, its thread ends when it does. NULL: none. */
+    kymo_err (*report)(void *data, const kymo_agent_profile *profile);
+    const char *report_format; /* of what it is given, as of format=; NULL: "pb.gz" */
 } kymo_agent_options;
 
 /* Starts the agent, and capture in this process; waits until it runs, some 10 ms. KYMO_E_EXISTS:

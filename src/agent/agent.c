@@ -279,12 +279,14 @@ static struct kymo_shared_file *share(const struct kymo_interval_file *file)
     return shared;
 }
 
-static void hand_on(kymo_agent *a, const struct interval *interval)
+static void hand_on(kymo_agent *a, const struct interval *interval, uint64_t lost_records)
 {
     struct kymo_interval_profile profile = {
         .end_ns = interval->of.end_realtime_ns,
         .interval_ns = a->settings->interval_ns,
         .number = interval->number,
+        .lost_records = lost_records,
+        .is_last = interval->of.is_last,
         .who = &a->who,
     };
     /* The clock may have been set meanwhile; the length of an interval is that of CLOCK_MONOTONIC.
@@ -320,7 +322,7 @@ static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result
     else if (is_empty && !interval->of.is_last)
         a->status.empty++;
     else
-        hand_on(a, interval);
+        hand_on(a, interval, result->figures[KYMO_INTERVAL_LOST]);
     close_files(&a->work);
     forget_first(a);
 }

@@ -162,7 +162,9 @@ static void start(struct kymo_deliver *d, uint64_t now_ns)
 {
     const struct kymo_delivery *first = &d->waiting.data[0];
     struct kymo_worker_result result = {{.code = KYMO_OK}, {0}};
-    kymo_err err = d->workers->start(&d->worker, try_one, d, &first->file->fd, 1);
+    const struct kymo_reporter_kind *kind = d->reporter->kind;
+    const int fds[] = {first->file->fd, kind->descriptor ? kind->descriptor(d->reporter) : -1};
+    kymo_err err = d->workers->start(&d->worker, try_one, d, fds, kind->descriptor ? 2 : 1);
     d->is_working = 1;
     d->started_ns = now_ns;
     if (err != KYMO_OK) {
@@ -176,7 +178,8 @@ void kymo_deliver_round(struct kymo_deliver *d, uint64_t now_ns, uint64_t realti
     struct kymo_worker_result result;
     if (d->is_working && d->workers->has_ended(&d->worker, &result)) {
         took_result(d, &result, now_ns, realtime_ns);
-    } else if (d->is_working && now_ns - d->started_ns > KYMO_DELIVER_PATIENCE_NS) {
+    } else if (d->is_working && !d->reporter->kind->is_patient &&
+               now_ns - d->started_ns > KYMO_DELIVER_PATIENCE_NS) {
         d->workers->stop(&d->worker);
         memset(&result, 0, sizeof result);
         kymo_error_set(&result.error, KYMO_E_TIMEOUT, 0, "no answer in a minute");

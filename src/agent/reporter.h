@@ -45,8 +45,10 @@ struct kymo_interval_profile {
     const char *extension; /* of its format: ".jfr" */
     uint64_t start_ns;     /* of the interval, in ns since 1970 */
     uint64_t end_ns;
-    uint64_t interval_ns; /* as it was asked for */
-    uint64_t number;      /* of the interval, from 1; gaps are empty ones */
+    uint64_t interval_ns;  /* as it was asked for */
+    uint64_t number;       /* of the interval, from 1; gaps are empty ones */
+    uint64_t lost_records; /* that it misses */
+    int is_last;           /* the recording has ended with it */
     const struct kymo_agent_identity *who;
 };
 
@@ -75,10 +77,15 @@ struct kymo_reporter_kind {
      * KYMO_E_INVALID and KYMO_E_UNSUPPORTED it is not. */
     kymo_err (*report)(const struct kymo_reporter *reporter,
                        const struct kymo_interval_profile *profile, kymo_error *detail);
-    /* It is on the network: its profiles carry metadata, and its target is a URL. */
+    /* Its profiles leave the machine, as far as is known: they carry metadata, and its target may
+     * be a URL. */
     int is_remote;
     /* It gets a profile for each part of an interval that has anything, and none of all. */
     int in_parts;
+    /* What a worker needs beside the profile's file; NULL: nothing. */
+    int (*descriptor)(const struct kymo_reporter *reporter);
+    /* A try may take as long as it wants. */
+    int is_patient;
 };
 
 /* reporter_local.c: files in a folder. */

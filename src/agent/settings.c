@@ -6,6 +6,7 @@
 #include "agent/agent_status.h"
 #include "agent/interval.h"
 #include "agent/pull.h"
+#include "agent/reporter_callback.h"
 #include "agent/reporter_remote.h"
 #include "base/str.h"
 #include "kymo/encode.h"
@@ -16,7 +17,8 @@
 static const struct kymo_reporter_kind *find_kind(const char *value)
 {
     static const struct kymo_reporter_kind *const kinds[] = {
-        &kymo_reporter_local, &kymo_reporter_s3, &kymo_reporter_http, &kymo_reporter_https};
+        &kymo_reporter_local, &kymo_reporter_s3, &kymo_reporter_http, &kymo_reporter_https,
+        &kymo_reporter_callback};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kymo_str_starts(value, kinds[i]->prefix))
             return kinds[i];

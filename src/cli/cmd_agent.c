@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/reporter_callback.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -145,11 +146,19 @@ static kymo_err record_joined(struct agent_command *c, kymo_error *detail)
     return KYMO_OK;
 }
 
+static int has_callback(const struct kymo_agent_settings *s)
+{
+    int found = 0;
+    for (uint32_t i = 0; i < s->n_reporters; i++)
+        found |= s->reporters[i].kind == &kymo_reporter_callback;
+    return found;
+}
+
 /* The program hears what went wrong; a program that has detached, or has ended, by a line. */
 static int run_joined(struct agent_command *c)
 {
     kymo_error detail = {0};
-    kymo_err err = kymo_joined_open(&c->joined, c->join, &detail);
+    kymo_err err = kymo_joined_open(&c->joined, c->join, has_callback(&c->settings), &detail);
     if (err != KYMO_OK)
         return kymo_usage_error(KYMO_IN_AGENT, "%s", detail.message);
     /* Messages go to the program's standard error, which may be gone. */

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "buffer/agent_link.h"
+#include "buffer/agent_report.h"
 #include "sys/clock.h"
 #include "sys/write_all.h"
 
@@ -82,7 +83,20 @@ static void read_command(struct kymo_joined *j)
     j->argv[words] = NULL;
 }
 
-kymo_err kymo_joined_open(struct kymo_joined *j, const char *fd, kymo_error *detail)
+/* All but the link, and what reports go by, if they do. */
+static void close_others(int link, int reports)
+{
+    const int low = reports < 0 || link < reports ? link : reports;
+    const int high = link > reports ? link : reports;
+    if (low > STDERR_FILENO + 1)
+        (void)close_range(STDERR_FILENO + 1, (unsigned)low - 1, 0);
+    if (high > low + 1)
+        (void)close_range((unsigned)low + 1, (unsigned)high - 1, 0);
+    (void)close_range((unsigned)high + 1, ~0u, 0);
+}
+
+kymo_err kymo_joined_open(struct kymo_joined *j, const char *fd, int has_reports,
+                          kymo_error *detail)
 {
     uint64_t number;
     struct ucred program = {0};
@@ -94,9 +108,9 @@ kymo_err kymo_joined_open(struct kymo_joined *j, const char *fd, kymo_error *det
                               "--join is for kymo_agent_start, which gives it a socket");
     j->link = (int)number;
     (void)fcntl(j->link, F_SETFD, FD_CLOEXEC);
-    if (j->link > STDERR_FILENO + 1)
-        (void)close_range(STDERR_FILENO + 1, (unsigned)j->link - 1, 0);
-    (void)close_range((unsigned)j->link + 1, ~0u, 0);
+    if (has_reports)
+        (void)fcntl(KYMO_AGENT_REPORT_FD, F_SETFD, FD_CLOEXEC);
+    close_others(j->link, has_reports ? KYMO_AGENT_REPORT_FD : -1);
     j->pid = program.pid;
     read_command(j);
     j->for_launch = (struct kymo_launch_join){j->pid, opened, shall_stop, j};

@@ -25,10 +25,11 @@ struct kymo_joined {
     uint64_t deadline_ns;
 };
 
-/* Takes the link, and closes all other descriptors that came from the program. KYMO_E_INVALID: fd
- * is no such link. */
+/* Takes the link, and closes all other descriptors that came from the program, but that of
+ * buffer/agent_report.h if there is one. KYMO_E_INVALID: fd is no such link. */
 KYMO_NODISCARD
-kymo_err kymo_joined_open(struct kymo_joined *joined, const char *fd, kymo_error *detail);
+kymo_err kymo_joined_open(struct kymo_joined *joined, const char *fd, int has_reports,
+                          kymo_error *detail);
 /* The last word: how it ended. detail: why it failed; code KYMO_OK: it did not. */
 void kymo_joined_end(struct kymo_joined *joined, const kymo_error *detail);
 

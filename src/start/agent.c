@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,14 @@
 
 #include "base/atomic.h"
 #include "buffer/agent_link.h"
+#include "buffer/agent_report.h"
 #include "capture/connect.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
 #include "capture/state.h"
 #include "kymo/marker_abi.h"
 #include "start/begin.h"
+#include "start/reports.h"
 #include "start/spawn.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
@@ -37,8 +40,10 @@ struct kymo_agent_client {
     int link;
     uint32_t pid;       /* of the process that started it; its forked children have a copy */
     uint32_t recording; /* of this process, the number of starts until then */
+    struct kymo_reports *reports; /* NULL: there is no callback for them */
     kymo_agent_state state;
-    int is_told; /* on_end was called */
+    int is_told;       /* on_end was called */
+    int is_incomplete; /* the last profiles were not delivered in time */
     void (*on_end)(void *data, const kymo_agent_status *status);
     void *data;
     kymo_agent_status status;
@@ -130,6 +135,8 @@ static int take(kymo_agent *a, enum kymo_agent_link_what what, uint64_t until_ns
         }
         take_counts(a, &m);
         if (m.what == KYMO_AGENT_LINK_ENDED)
+            a->is_incomplete = m.error == KYMO_E_TIMEOUT;
+        if (m.what == KYMO_AGENT_LINK_ENDED)
             set_ended(a,
                       m.error == KYMO_OK || m.error == KYMO_E_TIMEOUT ? KYMO_AGENT_STOPPED
                                                                       : KYMO_AGENT_FAILED,
@@ -205,32 +212,57 @@ static kymo_err make_settings(const kymo_agent_options *o, char settings[SETTING
     add_time(settings, &used, "cpu", o->cpu_period_ns);
     add_time(settings, &used, "wall", o->wall_period_ns);
     kymo_err err = add_reporters(o, settings, &used);
+    if (o->report) {
+        char socket[16];
+        snprintf(socket, sizeof socket, "callback:%d", KYMO_AGENT_REPORT_FD);
+        add(settings, &used, "reporter", socket);
+        if (o->report_format)
+            add(settings, &used, "format", o->report_format);
+    }
     if (err != KYMO_OK || used >= SETTINGS_MAX)
         return kymo_error_set(detail, KYMO_E_TOO_BIG, 0, "the agent's settings are too long");
     return KYMO_OK;
 }
 
-static kymo_err start(kymo_agent *a, const kymo_agent_options *o, kymo_error *detail)
+/* reports: the agent's end of their socket; -1: none. */
+static kymo_err spawn(kymo_agent *a, const kymo_agent_options *o, int reports, kymo_error *detail)
 {
     char settings[SETTINGS_MAX];
     char found[PATH_MAX];
-    char name[KYMO_ATTACH_NAME_MAX + 1];
     const char *kymo = o->kymo;
     KYMO_TRY(make_settings(o, settings, detail));
     if (!kymo && kymo_spawn_find((void *)(uintptr_t)kymo_agent_start, found) != KYMO_OK)
         return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
                               "the program kymo is not beside libkymo.so: options.kymo names it");
-    KYMO_TRY(kymo_spawn_agent(kymo ? kymo : found, settings, environ, &a->link, detail));
-    kymo_err err = kymo_spawn_await(a->link, name, detail);
+    return kymo_spawn_agent(kymo ? kymo : found, settings, environ, reports, &a->link, detail);
+}
+
+static kymo_err begin(kymo_agent *a, kymo_error *detail)
+{
+    char name[KYMO_ATTACH_NAME_MAX + 1];
+    KYMO_TRY(kymo_spawn_await(a->link, name, detail));
     const struct kymo_attach_call call = {name, KYMO_ATTACH_LATE, (int32_t)getppid(),
                                           ATTACH_PATIENCE_SECONDS};
-    if (err == KYMO_OK)
-        kymo_family_name(name);
-    const char *why = err == KYMO_OK ? kymo_begin(&call) : NULL;
-    if (why)
-        err = kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why);
+    kymo_family_name(name);
+    const char *why = kymo_begin(&call);
+    return why ? kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why) : KYMO_OK;
+}
+
+static kymo_err start(kymo_agent *a, const kymo_agent_options *o, kymo_error *detail)
+{
+    int reports = -1;
+    if (o->report)
+        KYMO_TRY(kymo_reports_create(o->report, o->data, &a->reports, &reports, detail));
+    kymo_err err = spawn(a, o, reports, detail);
+    if (reports >= 0)
+        close(reports);
+    if (err == KYMO_OK) {
+        err = begin(a, detail);
+        if (err != KYMO_OK)
+            close(a->link);
+    }
     if (err != KYMO_OK)
-        close(a->link);
+        kymo_reports_end(a->reports, UINT64_MAX);
     return err;
 }
 
@@ -253,18 +285,21 @@ static kymo_err make_room(kymo_error *detail)
     return KYMO_OK;
 }
 
-kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out, kymo_error *detail)
+kymo_err kymo_agent_start(const kymo_agent_options *given, kymo_agent **out, kymo_error *detail)
 {
-    if (!options || options->size < sizeof *options)
+    kymo_agent_options options = {.size = 0};
+    /* A program may be of an earlier version, whose structure ends before. */
+    if (!given || given->size < offsetof(kymo_agent_options, report))
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
                               "options.size is not that of the structure");
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
     if (!try_lock())
         return kymo_error_set(detail, KYMO_E_EXISTS, 0,
                               "another thread starts an agent, or stops one");
     kymo_err err = make_room(detail);
     kymo_agent *a = err == KYMO_OK ? calloc(1, sizeof *a) : NULL;
     if (err == KYMO_OK)
-        err = a ? start(a, options, detail)
+        err = a ? start(a, &options, detail)
                 : kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the agent");
     if (err == KYMO_OK)
         a->recording = ++recordings;
@@ -275,8 +310,8 @@ kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out, k
     }
     a->pid = kymo_raw_getpid();
     a->state = a->status.state = KYMO_AGENT_RUNNING;
-    a->on_end = options->on_end;
-    a->data = options->data;
+    a->on_end = options.on_end;
+    a->data = options.data;
     *out = a;
     return KYMO_OK;
 }
@@ -341,19 +376,21 @@ kymo_err kymo_agent_stop(kymo_agent *a, uint64_t deadline_ns, kymo_agent_status 
     /* The agent itself keeps to the deadline, and then says how it ended. */
     const uint64_t until_ns = kymo_clock_ns(CLOCK_MONOTONIC) + deadline_ns + STATUS_PATIENCE_NS;
     kymo_err err = kymo_agent_stop_begin(a, deadline_ns);
-    uint64_t dropped = a->status.dropped;
     if (err == KYMO_OK)
         (void)take(a, KYMO_AGENT_LINK_ENDED, until_ns);
     if (err == KYMO_OK && a->state != KYMO_AGENT_STOPPED)
         err = a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED : KYMO_E_TIMEOUT;
-    if (err == KYMO_OK && a->status.dropped > dropped)
+    if (err == KYMO_OK && a->is_incomplete)
         err = KYMO_E_TIMEOUT;
     if (status) {
         *status = a->status;
         status->size = sizeof *status;
     }
-    if (is_ours(a))
+    if (is_ours(a)) {
         end_recording(a);
+        kymo_reports_end(a->reports, until_ns);
+        a->reports = NULL;
+    }
     kymo_agent_detach(a);
     return err;
 }
@@ -362,6 +399,10 @@ void kymo_agent_detach(kymo_agent *a)
 {
     if (!a)
         return;
+    if (is_ours(a))
+        kymo_reports_let_go(a->reports);
+    else
+        kymo_reports_forget(a->reports);
     close(a->link);
     free(a);
 }

@@ -151,7 +151,7 @@ static const char *start_agent(char **env, char name[KYMO_ATTACH_NAME_MAX + 1])
     int link;
     if (kymo_spawn_find((void *)(uintptr_t)start_agent, kymo) != KYMO_OK)
         return "the program kymo is not beside the library";
-    if (kymo_spawn_agent(kymo, NULL, env, &link, &detail) != KYMO_OK)
+    if (kymo_spawn_agent(kymo, NULL, env, -1, &link, &detail) != KYMO_OK)
         return detail.message;
     kymo_err err = kymo_spawn_await(link, name, &detail);
     /* It records this process to its end, and needs to be told nothing. */

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "buffer/agent_report.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -34,9 +35,10 @@ struct spawning {
     const char *kymo;
     char *const *argv;
     char *const *env;
-    int link;  /* the agent's end */
-    int null;  /* /dev/null */
-    int error; /* errno of what failed; the memory is shared */
+    int link;    /* the agent's end */
+    int reports; /* the same of buffer/agent_report.h; -1: none */
+    int null;    /* /dev/null */
+    int error;   /* errno of what failed; the memory is shared */
 };
 
 /* From the folder of the library: LIBDIR or LIBDIR/kymo, where LIBDIR is lib or
@@ -94,10 +96,16 @@ static void become_agent(struct spawning *s)
     long err = put_at(s->null, STDIN_FILENO);
     if (err >= 0)
         err = put_at(s->null, STDOUT_FILENO);
+    /* The link must not be put where the other one is. */
+    if (err >= 0 && s->reports == LINK_FD)
+        err = s->reports = (int)kymo_syscall3(SYS_fcntl, s->reports, F_DUPFD, KYMO_AGENT_REPORT_FD);
     if (err >= 0)
         err = put_at(s->link, LINK_FD);
+    if (err >= 0 && s->reports >= 0)
+        err = put_at(s->reports, KYMO_AGENT_REPORT_FD);
     if (err >= 0)
-        (void)kymo_syscall3(SYS_close_range, LINK_FD + 1, ~0u, 0);
+        (void)kymo_syscall3(SYS_close_range,
+                            s->reports >= 0 ? KYMO_AGENT_REPORT_FD + 1 : LINK_FD + 1, ~0u, 0);
     if (err >= 0)
         err = kymo_syscall3(SYS_execve, at(s->kymo), at(s->argv), at(s->env));
     s->error = (int)-err;
@@ -173,12 +181,12 @@ static char **make_environment(char *const *env, const char *settings)
     return made;
 }
 
-kymo_err kymo_spawn_agent(const char *kymo, const char *settings, char *const *env, int *link,
-                          kymo_error *detail)
+kymo_err kymo_spawn_agent(const char *kymo, const char *settings, char *const *env, int reports,
+                          int *link, kymo_error *detail)
 {
     static char *const argv[] = {"kymo", "agent", "--join=3", NULL};
     int ends[2];
-    struct spawning s = {.kymo = kymo, .argv = argv};
+    struct spawning s = {.kymo = kymo, .argv = argv, .reports = reports};
     if (access(kymo, X_OK) != 0)
         return kymo_error_set_errno(detail, "%s", kymo);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)

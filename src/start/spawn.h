@@ -30,10 +30,11 @@ kymo_err kymo_spawn_find(const void *inside, char out[PATH_MAX]);
 /* Starts it; settings (may be NULL) as in KYMO_OPTIONS, after those of the environment. env: the
  * program's, of which what would record the agent itself is left out. *link: our end of the socket
  * pair, which is closed on exec and in forked children stays open. detail says why not: the
- * program file, or a filter that forbids it. */
+ * program file, or a filter that forbids it. reports: the agent's end of the socket of
+ * buffer/agent_report.h, which stays the caller's; -1: none. */
 KYMO_NODISCARD
-kymo_err kymo_spawn_agent(const char *kymo, const char *settings, char *const *env, int *link,
-                          kymo_error *detail);
+kymo_err kymo_spawn_agent(const char *kymo, const char *settings, char *const *env, int reports,
+                          int *link, kymo_error *detail);
 /* The next message on the link: 1; 0: none until then (CLOCK_MONOTONIC); -1: the agent's end is
  * closed, or says what it should not. */
 int kymo_spawn_hear(int link, struct kymo_agent_link_message *message, uint64_t until_ns);
