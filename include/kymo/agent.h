@@ -78,6 +78,8 @@ typedef struct kymo_agent_profile {
     uint64_t number;           /* of the interval, from 1; empty ones are not sent */
     uint64_t lost_records;     /* that it misses */
     const char *metadata;      /* labels, and where the program runs: an object of texts, JSON */
+    const char *program;       /* its name; with split=process that of the profile's process */
+    int64_t pid;               /* the same */
 } kymo_agent_profile;
 
 typedef struct kymo_agent_options {

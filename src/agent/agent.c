@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "agent/metadata_find.h"
 #include "agent/pull.h"
 #include "agent/schedule.h"
+#include "agent/split.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "symbolize/names_file.h"
@@ -36,6 +38,12 @@
 struct interval {
     struct kymo_launch_interval of;
     uint64_t number;
+};
+
+/* Of an interval that is encoded: a file of one process. */
+struct part {
+    struct kymo_split_part of;
+    int fd;
 };
 
 struct kymo_agent {
@@ -56,6 +64,8 @@ struct kymo_agent {
     struct kymo_worker encoder;
     int is_encoding;
     struct kymo_interval_work work;
+    int split; /* the encoder's socket; -1: none */
+    KYMO_VEC(struct part) parts;
     uint64_t names_before; /* bytes, when the encoder started */
     struct kymo_deliver delivers[KYMO_AGENT_REPORTERS];
     struct kymo_pull pull;
@@ -157,6 +167,44 @@ static void look_for_metadata(kymo_agent *a, uint64_t now_ns)
     close_found(a);
 }
 
+/* ---- profiles of single processes ---- */
+
+static void take_parts(kymo_agent *a)
+{
+    struct part part;
+    while (a->split >= 0 && kymo_split_take(a->split, &part.of, &part.fd))
+        if (part.of.file >= a->work.n_files || kymo_vec_push(&a->parts, part) != KYMO_OK)
+            close(part.fd);
+}
+
+static void close_parts(kymo_agent *a)
+{
+    while (a->parts.len > 0)
+        close(a->parts.data[--a->parts.len].fd);
+    if (a->split >= 0)
+        close(a->split);
+    a->split = -1;
+}
+
+static int open_file(void *agent, kymo_error *detail)
+{
+    return kymo_agent_open_file(agent, detail);
+}
+
+/* *worker: the end that the encoder gets. */
+static kymo_err open_parts(kymo_agent *a, int *worker, kymo_error *detail)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return kymo_error_set_errno(detail, "no socket for its parts");
+    a->split = ends[0];
+    *worker = ends[1];
+    a->work.split = ends[1];
+    a->work.open_file = open_file;
+    a->work.context = a;
+    return KYMO_OK;
+}
+
 /* ---- encoding ---- */
 
 static void open_names(kymo_agent *a)
@@ -241,8 +289,9 @@ static void interval_failed(kymo_agent *a, const kymo_error *why)
 
 static void start_encoding(kymo_agent *a)
 {
-    int fds[KYMO_AGENT_FILES + 2];
+    int fds[KYMO_AGENT_FILES + 3];
     size_t n = 0;
+    int worker = -1;
     kymo_error detail = {0};
     if (a->names < 0 || size_of(a->names) > NAMES_BYTES_MAX)
         open_names(a);
@@ -251,6 +300,10 @@ static void start_encoding(kymo_agent *a)
                                           .names = a->names < 0 ? 0 : a->names,
                                           .is_last = a->waiting.data[0].of.is_last};
     kymo_err err = open_files(a, &detail);
+    if (err == KYMO_OK && a->settings->split_processes)
+        err = open_parts(a, &worker, &detail);
+    if (worker >= 0)
+        fds[n++] = worker;
     fds[n++] = a->work.segment;
     if (a->names >= 0)
         fds[n++] = a->names;
@@ -261,8 +314,11 @@ static void start_encoding(kymo_agent *a)
         if (err != KYMO_OK)
             kymo_error_set(&detail, err, 0, "no process to encode it: %s", kymo_err_text(err));
     }
+    if (worker >= 0)
+        close(worker);
     a->is_encoding = err == KYMO_OK;
     if (err != KYMO_OK) {
+        close_parts(a);
         interval_failed(a, &detail);
         close_files(&a->work);
         forget_first(a);
@@ -279,9 +335,17 @@ static struct kymo_shared_file *share(const struct kymo_interval_file *file)
     return shared;
 }
 
-static void hand_on(kymo_agent *a, const struct interval *interval, uint64_t lost_records)
+/* process: of which one it is; NULL: of all. */
+static void hand_on_file(kymo_agent *a, const struct interval *interval,
+                         const struct kymo_interval_file *from,
+                         const struct kymo_split_part *process, uint64_t lost_records)
 {
+    if (from->part != KYMO_PART_ALL && size_of(from->fd) == 0)
+        return;
+    struct kymo_shared_file *file = share(from);
     struct kymo_interval_profile profile = {
+        .extension = from->extension,
+        .part = from->part,
         .end_ns = interval->of.end_realtime_ns,
         .interval_ns = a->settings->interval_ns,
         .number = interval->number,
@@ -292,18 +356,30 @@ static void hand_on(kymo_agent *a, const struct interval *interval, uint64_t los
     /* The clock may have been set meanwhile; the length of an interval is that of CLOCK_MONOTONIC.
      */
     profile.start_ns = profile.end_ns - (interval->of.end_ns - interval->of.start_ns);
-    for (size_t i = 0; i < a->work.n_files; i++) {
-        if (a->work.files[i].part != KYMO_PART_ALL && size_of(a->work.files[i].fd) == 0)
-            continue;
-        struct kymo_shared_file *file = share(&a->work.files[i]);
-        profile.extension = a->work.files[i].extension;
-        profile.part = a->work.files[i].part;
-        for (uint32_t r = 0; r < a->settings->n_reporters; r++)
-            if (wants(&a->settings->reporters[r], &a->work.files[i]) &&
-                (!file || kymo_deliver_put(&a->delivers[r], file, &profile) != KYMO_OK))
-                a->delivers[r].counts.dropped++;
-        kymo_shared_file_release(file);
+    if (file && process) {
+        snprintf(file->program, sizeof file->program, "%s", process->name);
+        file->who = a->who;
+        file->who.program = file->program;
+        file->who.pid = process->pid;
+        profile.who = &file->who;
     }
+    for (uint32_t r = 0; r < a->settings->n_reporters; r++)
+        if (wants(&a->settings->reporters[r], from) &&
+            (!file || kymo_deliver_put(&a->delivers[r], file, &profile) != KYMO_OK))
+            a->delivers[r].counts.dropped++;
+    kymo_shared_file_release(file);
+}
+
+static void hand_on(kymo_agent *a, const struct interval *interval, uint64_t lost_records)
+{
+    for (size_t i = 0; i < a->parts.len; i++) {
+        const struct part *part = &a->parts.data[i];
+        struct kymo_interval_file file = a->work.files[part->of.file];
+        file.fd = part->fd;
+        hand_on_file(a, interval, &file, &part->of, lost_records);
+    }
+    for (size_t i = 0; a->split < 0 && i < a->work.n_files; i++)
+        hand_on_file(a, interval, &a->work.files[i], NULL, lost_records);
 }
 
 static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result)
@@ -311,6 +387,7 @@ static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result
     const struct interval *interval = &a->waiting.data[0];
     const int is_empty = result->figures[KYMO_INTERVAL_IS_EMPTY] != 0;
     a->is_encoding = 0;
+    take_parts(a);
     /* Whatever it had written of a name when it failed. */
     if (result->error.code != KYMO_OK && a->names >= 0)
         (void)!ftruncate(a->names, (off_t)a->names_before);
@@ -323,6 +400,7 @@ static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result
         a->status.empty++;
     else
         hand_on(a, interval, result->figures[KYMO_INTERVAL_LOST]);
+    close_parts(a);
     close_files(&a->work);
     forget_first(a);
 }
@@ -358,6 +436,7 @@ static void round_of(kymo_agent *a, uint64_t now_ns)
 {
     struct kymo_worker_result result;
     const uint64_t realtime_ns = a->system->realtime_ns(a->system->context);
+    take_parts(a);
     if (a->is_encoding && a->system->workers->has_ended(&a->encoder, &result))
         took_encoding(a, &result);
     if (!a->is_encoding && a->waiting.len > 0)
@@ -465,6 +544,7 @@ kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *con
     a->settings = settings;
     a->system = system;
     a->names = -1;
+    a->split = -1;
     a->found = -1;
     a->metadata = settings->labels;
     a->for_launch = (struct kymo_launch_intervals){
@@ -502,6 +582,8 @@ void kymo_agent_destroy(kymo_agent *a)
         a->system->workers->stop(&a->encoder);
         close_files(&a->work);
     }
+    close_parts(a);
+    kymo_vec_deinit(&a->parts);
     if (a->is_finding)
         a->system->workers->stop(&a->finder);
     close_found(a);

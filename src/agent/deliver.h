@@ -25,11 +25,16 @@
 /* A try that takes longer is ended: the next one may meet a server that answers. */
 #define KYMO_DELIVER_PATIENCE_NS 60000000000ull
 
+#define KYMO_SHARED_FILE_NAME_MAX 64u
+
 /* A file that several deliveries share. */
 struct kymo_shared_file {
     int fd;
     uint32_t users;
     uint64_t bytes;
+    /* Of a profile of one process: whose it is. */
+    struct kymo_agent_identity who;
+    char program[KYMO_SHARED_FILE_NAME_MAX];
 };
 
 struct kymo_shared_file *kymo_shared_file_create(int fd);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/split.h"
 #include "encode/encoder.h"
 #include "kymo/profile.h"
 #include "kymo/recording.h"
@@ -78,8 +79,10 @@ kymo_err kymo_interval_encode(void *context, struct kymo_worker_result *result)
     result->figures[KYMO_INTERVAL_HANDLER_NS] = kymo_profile_quality(profile)->handler_ns;
     result->figures[KYMO_INTERVAL_IS_EMPTY] = (uint64_t)is_empty(profile);
     result->figures[KYMO_INTERVAL_LOST] = lost(profile);
-    kymo_err err =
-        is_empty(profile) && !work->is_last ? KYMO_OK : encode(work, profile, &result->error);
+    kymo_err err = KYMO_OK;
+    if (!is_empty(profile) || work->is_last)
+        err = work->split ? kymo_split(work, profile, encode, &result->error)
+                          : encode(work, profile, &result->error);
     kymo_profile_destroy(profile);
     return err;
 }

@@ -32,6 +32,9 @@ struct kymo_interval_work {
     int is_last; /* it has files also if nothing happened in it */
     struct kymo_interval_file files[KYMO_AGENT_FILES];
     size_t n_files;
+    int split; /* the socket of split.h: a file of each kind for each process; 0: one of all */
+    int (*open_file)(void *context, kymo_error *detail); /* an empty one, for split */
+    void *context;
 };
 
 /* Figures of the result. */

@@ -21,7 +21,6 @@
 #include "agent/metadata.h"
 #include "base/bytes.h"
 #include "base/json.h"
-#include "buffer/agent_report.h"
 #include "sys/clock.h"
 
 /* -1: it is none. */
@@ -70,6 +69,7 @@ static kymo_err send_report(int socket, const struct kymo_interval_profile *p, u
         .bytes = p->bytes,
         .lost_records = p->lost_records,
         .is_last = p->is_last != 0,
+        .pid = p->who->pid,
     };
     union {
         struct cmsghdr header;
@@ -82,6 +82,7 @@ static kymo_err send_report(int socket, const struct kymo_interval_profile *p, u
                              .msg_iovlen = 2,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
+    snprintf(head.program, sizeof head.program, "%s", p->who->program);
     snprintf(head.format, sizeof head.format, "%s", p->extension + (p->extension[0] == '.'));
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
     if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
@@ -103,16 +104,25 @@ static kymo_err await_answer(int socket, int program, uint64_t id, kymo_error *d
         if (got == (ssize_t)sizeof answer && answer.magic == KYMO_AGENT_REPORT_MAGIC) {
             if (answer.id != id)
                 continue;
-            return answer.error == KYMO_OK
-                       ? KYMO_OK
-                       : kymo_error_set(detail, (kymo_err)answer.error, 0,
-                                        "the callback failed: %s",
-                                        kymo_err_text((kymo_err)answer.error));
+            return answer.error == KYMO_OK ? KYMO_OK
+                                           : kymo_error_set(detail, (kymo_err)answer.error, 0,
+                                                            "the callback failed: %s",
+                                                            kymo_err_text((kymo_err)answer.error));
         }
         if (got >= 0 || ready[1].revents || (errno != EAGAIN && errno != EINTR))
             return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
                                   "the program takes no more profiles");
     }
+}
+
+/* Who made the socket; the profile may be of another process. */
+static int open_program(int socket)
+{
+    struct ucred maker = {0};
+    socklen_t size = sizeof maker;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0 && maker.pid > 0
+               ? (int)syscall(SYS_pidfd_open, maker.pid, 0)
+               : -1;
 }
 
 static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
@@ -126,7 +136,7 @@ static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return kymo_error_set_errno(detail, "%s: the profile cannot be opened again", path);
-    const int program = (int)syscall(SYS_pidfd_open, p->who->pid, 0);
+    const int program = open_program(socket);
     kymo_bytes_init(&metadata, KYMO_AGENT_REPORT_METADATA_MAX);
     kymo_err err = write_metadata(p->who->metadata, &metadata);
     if (err == KYMO_OK)

@@ -12,6 +12,7 @@
 #define KYMO_AGENT_REPORTER_CALLBACK_H
 
 #include "agent/reporter.h"
+#include "buffer/agent_report.h"
 
 /* "callback:FD": the socket of buffer/agent_report.h, which the program gives the agent. */
 extern const struct kymo_reporter_kind kymo_reporter_callback;

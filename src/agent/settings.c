@@ -168,6 +168,15 @@ static kymo_err set_label(struct kymo_agent_settings *s, const char *name, const
     return KYMO_OK;
 }
 
+static kymo_err set_split(struct kymo_agent_settings *s, const char *value, kymo_error *detail)
+{
+    s->split_processes = strcmp(value, "process") == 0;
+    if (s->split_processes || strcmp(value, "none") == 0)
+        return KYMO_OK;
+    return kymo_error_set(detail, KYMO_E_INVALID, 0, "split=%.60s: it takes process or none",
+                          value);
+}
+
 static kymo_err set_metadata(struct kymo_agent_settings *s, const char *value, kymo_error *detail)
 {
     s->no_metadata = strcmp(value, "auto") != 0;
@@ -206,6 +215,8 @@ kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name
         return set_metadata(s, value, detail);
     if (strcmp(name, "label") == 0)
         return set_label(s, name, value, detail);
+    if (strcmp(name, "split") == 0)
+        return set_split(s, value, detail);
     if (strcmp(name, "spool") == 0)
         return set_text(name, value, s->spool, sizeof s->spool, detail);
     if (strcmp(name, "spool-bytes") == 0)
@@ -285,6 +296,23 @@ static kymo_err check_listen(struct kymo_agent_settings *s, kymo_error *detail)
     return KYMO_OK;
 }
 
+/* A recording is of all processes; what is made of it may be of one. */
+static kymo_err choose_format(const struct kymo_agent_settings *s, struct kymo_reporter *r,
+                              kymo_error *detail)
+{
+    const char *by_default = r->kind->extension;
+    if (s->split_processes && strcmp(by_default, KYMO_RECORDING_EXTENSION) == 0)
+        by_default = ".pb.gz";
+    if (r->extension[0] == '\0')
+        strcpy(r->extension,
+               s->extension[0] && !strchr(r->kind->prefix, '+') ? s->extension : by_default);
+    if (s->split_processes && strcmp(r->extension, KYMO_RECORDING_EXTENSION) == 0)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "split=process is not for format=kymo: a recording is of all "
+                              "processes");
+    return KYMO_OK;
+}
+
 kymo_err kymo_agent_settings_check(struct kymo_agent_settings *s, kymo_error *detail)
 {
     if (s->n_reporters == 0 && s->listen.address.ss_family == AF_UNSPEC)
@@ -297,10 +325,7 @@ kymo_err kymo_agent_settings_check(struct kymo_agent_settings *s, kymo_error *de
                               "--ring is not for the agent, whose intervals are short");
     for (uint32_t i = 0; i < s->n_reporters; i++) {
         struct kymo_reporter *r = &s->reporters[i];
-        if (r->extension[0] == '\0')
-            strcpy(r->extension, s->extension[0] && !strchr(r->kind->prefix, '+')
-                                     ? s->extension
-                                     : r->kind->extension);
+        KYMO_TRY(choose_format(s, r, detail));
         KYMO_TRY(r->kind->check(r, detail));
     }
     return KYMO_OK;

@@ -26,8 +26,9 @@ struct kymo_agent_settings {
     uint64_t deadline_ns;             /* how long the last profiles may take */
     uint64_t spool_bytes;             /* of profiles that wait for one reporter */
     char spool[KYMO_AGENT_SPOOL_MAX]; /* the folder of unnamed files; "": TMPDIR or /tmp */
-    char extension[16]; /* format= before any reporter: of all; "": each reporter's own */
-    int no_metadata;    /* where the program runs is not looked for */
+    char extension[16];  /* format= before any reporter: of all; "": each reporter's own */
+    int split_processes; /* a profile for each process, not one of all */
+    int no_metadata;     /* where the program runs is not looked for */
     struct kymo_metadata labels;
     struct kymo_reporter reporters[KYMO_AGENT_REPORTERS];
     uint32_t n_reporters;
@@ -39,9 +40,9 @@ struct kymo_agent_settings {
 /* The defaults: recording at a low cost, doc/agent.md says which and why. */
 void kymo_agent_settings_init(struct kymo_agent_settings *settings);
 /* Sets one of the agent's own: report, reporter, format, keep, keep-bytes, keep-age, metadata,
- * label, spool, spool-bytes, deadline, listen, listen-token. format and keep are of the reporter
- * before them; format before any reporter is of all. KYMO_E_NOT_FOUND: it is none of these. detail
- * is one line. */
+ * label, split, spool, spool-bytes, deadline, listen, listen-token. format and keep are of the
+ * reporter before them; format before any reporter is of all. KYMO_E_NOT_FOUND: it is none of
+ * these. detail is one line. */
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_set(struct kymo_agent_settings *settings, const char *name,
                                  const char *value, kymo_error *detail);

@@ -29,8 +29,9 @@ struct kymo_agent_report {
     uint64_t bytes;
     uint64_t lost_records;
     uint32_t is_last;
-    uint32_t reserved;
-    char format[16]; /* "pb.gz"; ends with a NUL */
+    int32_t pid;      /* of the program, or of the process that the profile is of */
+    char program[64]; /* its name; both end with a NUL */
+    char format[16];  /* "pb.gz" */
     /* The metadata follows, an object of JSON, to the message's end. */
 };
 

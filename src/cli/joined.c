@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/reporter_callback.h"
 #include "base/str.h"
 #include "buffer/agent_link.h"
-#include "buffer/agent_report.h"
 #include "sys/clock.h"
 #include "sys/write_all.h"
 

@@ -81,6 +81,7 @@ static int hear(struct kymo_reports *r, int *fd)
         return 0;
     }
     r->message.metadata[(size_t)n - sizeof r->message.head] = '\0';
+    r->message.head.program[sizeof r->message.head.program - 1] = '\0';
     r->message.head.format[sizeof r->message.head.format - 1] = '\0';
     return 1;
 }
@@ -100,6 +101,8 @@ static void hand_over(struct kymo_reports *r, int fd)
         .number = from->number,
         .lost_records = from->lost_records,
         .metadata = r->message.metadata,
+        .program = from->program,
+        .pid = from->pid,
     };
     const struct kymo_agent_report_answer answer = {
         .magic = KYMO_AGENT_REPORT_MAGIC,

@@ -305,5 +305,53 @@ def guide():
         skip(f"missing: {missing}")
 
 
+# ---- a profile for each process ----
+
+def split_by(place):
+    """The seconds of each burn_ function by process and by interval, from names like family.host.PID.TIME.N.pb.gz."""
+    found = {}
+    for path in profiles(place):
+        pid = int(re.search(r"\.(\d+)\.\d{4}-", path.name).group(1))
+        seen = Report(report(path))
+        for name in FAMILY:
+            if seconds := seen.inclusive_s(f"{name}_slice"):
+                found.setdefault(name, {}).setdefault(pid, []).append(seconds)
+    return found
+
+
+FAMILY = ["burn_program", "burn_forked", "burn_grandchild", "burn_spawned", "burn_before_exec", "burn_after_exec",
+          "burn_killed", "burn_daemon"]
+
+
+@case
+def split():
+    """Forked children, programs that they start and daemons have profiles under their own number: all of them
+    together have what one would have, and none has anything of another."""
+    place = folder() / "profiles"
+    result = run(agent_command([WORKLOADS / "family"], "-q", "--split=process", "--report=300ms", "--cpu=1ms",
+                               to=place))
+    check(result.status == 3, f"status {result.status}: {result.stderr}")
+    truth = {}
+    for line in result.stdout.splitlines():
+        truth.update(json.loads(line))
+    found = split_by(place)
+    pids = {}
+    for name in FAMILY:
+        check(len(found.get(name, {})) == 1, f"{name} is in the profiles of {list(found.get(name, {}))}")
+        (pid, seconds), = found[name].items()
+        pids[name] = pid
+        say(f"{name}: {sum(seconds):.3f} in {len(seconds)} profiles of {pid}, in truth {truth[name]:.3f}")
+        check_close(name, sum(seconds), truth[name], 0.05 * truth[name] + 0.03)
+    check(pids["burn_before_exec"] == pids["burn_after_exec"], f"an exec changed the process: {pids}")
+    check(len(set(pids.values())) == len(FAMILY) - 1, f"{pids}")
+
+
+@case
+def split_needs_a_format():
+    """A recording is of all processes: that is said."""
+    result = run(agent_command(["true"], "--split=process", "--format=kymo", to=folder() / "profiles"))
+    check(result.status == 2 and "split=process" in result.stderr, f"{result.status} {result.stderr}")
+
+
 if __name__ == "__main__":
     main()

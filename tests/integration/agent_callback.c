@@ -50,12 +50,14 @@ static kymo_err report(void *data, const kymo_agent_profile *p)
     const int turn = tries++;
     printf("{\"number\":%llu,\"last\":%u,\"format\":\"%s\",\"bytes\":%llu,\"lost\":%llu,"
            "\"ms\":%llu,\"interval_ms\":%llu,\"metadata\":%s,\"blocked\":%d,\"own\":%d,"
-           "\"writes\":%d}\n",
+           "\"writes\":%d,\"program\":\"%s\",\"is_self\":%d}\n",
            (unsigned long long)p->number, p->is_last, p->format, (unsigned long long)p->bytes,
-           (unsigned long long)p->lost_records, (unsigned long long)(p->end_ns - p->start_ns) / 1000000,
+           (unsigned long long)p->lost_records,
+           (unsigned long long)(p->end_ns - p->start_ns) / 1000000,
            (unsigned long long)p->interval_ns / 1000000, p->metadata,
            sigismember(&mask, SIGTERM) && sigismember(&mask, SIGURG),
-           !pthread_equal(pthread_self(), main_thread), (int)write(p->fd, "x", 1));
+           !pthread_equal(pthread_self(), main_thread), (int)write(p->fd, "x", 1), p->program,
+           p->pid == getpid());
     if (is("refuse"))
         return KYMO_E_INVALID;
     if (is("again") && turn == 0)

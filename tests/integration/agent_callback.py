@@ -22,9 +22,9 @@ def given(mode, *more, form=None):
     return place, lines[:-1], lines[-1]
 
 
-def each(form, expected):
+def each(form, expected, *more):
     """Every profile once, in order, whole, with its metadata; the last one says so."""
-    place, told, end = given("ok", form=form)
+    place, told, end = given("ok", *more, form=form)
     check(end["stop"] == 0 and end["delivered"] == len(told) and end["dropped"] == end["failures"] == 0, f"{end}")
     numbers = [t["number"] for t in told]
     check(len(told) >= 4 and numbers == sorted(set(numbers)), f"{numbers}")
@@ -32,6 +32,7 @@ def each(form, expected):
     for t in told:
         check(t["format"] == expected and t["interval_ms"] == 3600000 and t["lost"] == 0, f"{t}")
         check(t["metadata"] == {"team": "blue", "a": "b\\c"}, f"{t}")
+        check(t["program"] == "agent_callback" and t["is_self"] == 1, f"{t}")
         check(t["blocked"] == t["own"] == 1 and t["writes"] == -1, f"{t}")
         check(os.stat(place / str(t["number"])).st_size == t["bytes"] > 0, f"{t}")
     if expected in ("kymo", "pb.gz"):
@@ -40,6 +41,7 @@ def each(form, expected):
 
 
 add_case("pprof", each, None, "pb.gz")
+add_case("split", each, None, "pb.gz", "split=process")
 add_case("kymo", each, "kymo", "kymo")
 add_case("jfr", each, "jfr", "jfr")
 

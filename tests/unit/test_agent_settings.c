@@ -70,6 +70,7 @@ static void what_is_wrong_is_said(void **state)
         {"reporter=local:x,keep=three", "keep=three: it takes a number"},
         {"spool-bytes=99999999999999g",
          "spool-bytes=99999999999999g: it takes a size, such as 64m"},
+        {"split=thread", "split=thread: it takes process or none"},
         {"colour=red", "unknown option 'colour'"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -79,6 +80,28 @@ static void what_is_wrong_is_said(void **state)
         assert_int_not_equal(kymo_agent_settings_parse(&s, wrong[i][0], &detail), KYMO_OK);
         assert_string_equal(detail.message, wrong[i][1]);
     }
+}
+
+static void split_chooses_a_format(void **state)
+{
+    (void)state;
+    struct kymo_agent_settings s;
+    kymo_error detail = {0};
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_parse(&s, "split=process,reporter=local:/tmp", NULL));
+    assert_true(s.split_processes);
+    OK(kymo_agent_settings_check(&s, &detail));
+    assert_string_equal(s.reporters[0].extension, ".pb.gz");
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_parse(&s, "split=process,reporter=local:/tmp,format=kymo", NULL));
+    assert_int_equal(kymo_agent_settings_check(&s, &detail), KYMO_E_INVALID);
+    assert_string_equal(detail.message,
+                        "split=process is not for format=kymo: a recording is of all "
+                        "processes");
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_parse(&s, "split=process,split=none,reporter=local:/tmp", NULL));
+    OK(kymo_agent_settings_check(&s, &detail));
+    assert_string_equal(s.reporters[0].extension, ".kymo");
 }
 
 static void labels_and_where_it_runs(void **state)
@@ -198,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_setting_is_set_and_kept, enter, leave),
         cmocka_unit_test_setup_teardown(a_format_has_several_names, enter, leave),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(split_chooses_a_format),
         cmocka_unit_test(labels_and_where_it_runs),
         cmocka_unit_test(servers_have_formats_of_their_own),
         cmocka_unit_test_setup_teardown(what_cannot_work_is_refused, enter, leave),
