@@ -134,6 +134,13 @@ KYMO_API void kymo_agent_detach(kymo_agent *agent);
 
 /* Ends the present interval now; its profile is sent as any other. Does not wait. */
 KYMO_API kymo_err kymo_agent_flush(kymo_agent *agent);
+/* Changes settings while it runs, as kymo_agent_options.settings has them: report, reporter (with
+ * format and keep), label, deadline, spool-bytes, cpu, wall, counters, alloc, markers. Reporters
+ * that are named replace all others but options.report; labels replace all labels. Waits for the
+ * answer, a second at most; all of them are changed, or none. KYMO_E_UNSUPPORTED: one of them needs
+ * a new start; KYMO_E_TIMEOUT: it is not known whether they are. detail (may be NULL) says why. */
+KYMO_API kymo_err kymo_agent_reconfigure(kymo_agent *agent, const char *settings,
+                                         kymo_error *detail);
 /* Asks the agent, and waits for its answer for a second at most. status->size is set by the caller.
  * KYMO_E_CLOSED: its process has ended; *status has what is known. */
 KYMO_API kymo_err kymo_agent_get_status(kymo_agent *agent, kymo_agent_status *status);

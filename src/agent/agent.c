@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/agent_status.h"
+#include "agent/change.h"
 #include "agent/interval.h"
 #include "agent/metadata_find.h"
 #include "agent/pull.h"
@@ -27,6 +28,7 @@
 #include "agent/split.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "kymo/encode.h"
 #include "symbolize/names_file.h"
 #include "sys/clock.h"
 
@@ -53,10 +55,13 @@ struct kymo_agent {
     struct kymo_agent_identity who;
     char host[256];
     struct kymo_metadata metadata;
-    struct kymo_worker finder; /* of metadata */
-    int is_finding;            /* profiles for the network wait for it */
-    int found;                 /* its file; -1: none */
-    uint64_t found_by_ns;      /* what it has found by then is what there is */
+    struct kymo_metadata found_metadata; /* the same without labels */
+    struct kymo_agent_change *changed;   /* its settings are in force; NULL: those of the start */
+    struct kymo_agent_counts retired;    /* of reporters that were replaced */
+    struct kymo_worker finder;           /* of metadata */
+    int is_finding;                      /* profiles for the network wait for it */
+    int found;                           /* its file; -1: none */
+    uint64_t found_by_ns;                /* what it has found by then is what there is */
     struct kymo_schedule schedule;
     int is_scheduled;
     int names;                         /* -1: none */
@@ -152,6 +157,12 @@ static void start_finding(kymo_agent *a)
         close_found(a);
 }
 
+static void set_labels(kymo_agent *a)
+{
+    a->metadata = a->found_metadata;
+    kymo_metadata_add(&a->metadata, &a->settings->labels);
+}
+
 /* What was found, in full or until now; labels that were given stay. */
 static void look_for_metadata(kymo_agent *a, uint64_t now_ns)
 {
@@ -162,8 +173,8 @@ static void look_for_metadata(kymo_agent *a, uint64_t now_ns)
         a->system->workers->stop(&a->finder);
     }
     a->who.has_looked = 1;
-    if (kymo_metadata_take(a->found, &a->metadata) == KYMO_OK)
-        kymo_metadata_add(&a->metadata, &a->settings->labels);
+    (void)!kymo_metadata_take(a->found, &a->found_metadata);
+    set_labels(a);
     close_found(a);
 }
 
@@ -247,18 +258,25 @@ static int has_files_for(const struct kymo_interval_work *work, const struct kym
     return 0;
 }
 
+static const char *constant_extension(const char *extension)
+{
+    const kymo_format *format = kymo_format_for_path(extension);
+    return format ? format->extension : KYMO_RECORDING_EXTENSION;
+}
+
 static kymo_err open_files_for(kymo_agent *a, const struct kymo_reporter *r, kymo_error *detail)
 {
     struct kymo_interval_work *work = &a->work;
     const enum kymo_part first = r->kind->in_parts ? KYMO_PART_ALL + 1 : KYMO_PART_ALL;
     const enum kymo_part end = r->kind->in_parts ? KYMO_PART_COUNT : KYMO_PART_ALL + 1;
+    /* Settings may be others when the file is delivered. */
+    const char *extension = constant_extension(r->extension);
     for (enum kymo_part part = first; part < end; part++) {
-        int fd = strcmp(r->extension, KYMO_RECORDING_EXTENSION) == 0
-                     ? work->segment
-                     : kymo_agent_open_file(a, detail);
+        int fd = strcmp(extension, KYMO_RECORDING_EXTENSION) == 0 ? work->segment
+                                                                  : kymo_agent_open_file(a, detail);
         if (fd < 0)
             return KYMO_E_IO;
-        work->files[work->n_files++] = (struct kymo_interval_file){part, r->extension, fd};
+        work->files[work->n_files++] = (struct kymo_interval_file){part, extension, fd};
     }
     return KYMO_OK;
 }
@@ -520,6 +538,92 @@ static void on_flush(void *context)
     kymo_agent_flush_now(context);
 }
 
+/* ---- other settings ---- */
+
+static int is_same_reporter(const struct kymo_reporter *a, const struct kymo_reporter *b)
+{
+    return a->kind == b->kind && strcmp(a->target, b->target) == 0 &&
+           strcmp(a->extension, b->extension) == 0;
+}
+
+/* Counts go on, and what waits is dropped. */
+static void retire(kymo_agent *a, struct kymo_deliver *d)
+{
+    kymo_deliver_deinit(d);
+    a->retired.delivered += d->counts.delivered;
+    a->retired.failures += d->counts.failures;
+    a->retired.dropped += d->counts.dropped;
+    if (d->counts.last_ns > a->retired.last_delivery_ns)
+        a->retired.last_delivery_ns = d->counts.last_ns;
+}
+
+/* A reporter that stays keeps what waits for it. before: how many there were. */
+static void replace_delivers(kymo_agent *a, uint32_t before)
+{
+    struct kymo_deliver old[KYMO_AGENT_REPORTERS];
+    int is_taken[KYMO_AGENT_REPORTERS] = {0};
+    memcpy(old, a->delivers, sizeof old);
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++) {
+        const struct kymo_reporter *r = &a->settings->reporters[i];
+        uint32_t j = 0;
+        while (j < before && (is_taken[j] || !is_same_reporter(old[j].reporter, r)))
+            j++;
+        if (j < before) {
+            is_taken[j] = 1;
+            a->delivers[i] = old[j];
+            a->delivers[i].reporter = r;
+            a->delivers[i].most_bytes = a->settings->spool_bytes;
+        } else {
+            kymo_deliver_init(&a->delivers[i], r, a->system->workers, a->settings->spool_bytes);
+        }
+    }
+    for (uint32_t j = 0; j < before; j++)
+        if (!is_taken[j])
+            retire(a, &old[j]);
+}
+
+/* The present interval is as long as the new ones, or ends now. */
+static void set_interval(kymo_agent *a, uint64_t before_ns, uint64_t interval_ns)
+{
+    const uint64_t start_ns = a->schedule.due_ns - before_ns;
+    a->schedule.interval_ns = interval_ns;
+    if (a->schedule.due_ns)
+        a->schedule.due_ns = start_ns + interval_ns;
+}
+
+kymo_err kymo_agent_set(kymo_agent *a, const char *text, kymo_launch_change *change,
+                        void *change_context, kymo_error *detail)
+{
+    const uint64_t before_ns = a->settings->interval_ns;
+    const uint32_t reporters = a->settings->n_reporters;
+    struct kymo_agent_change *c = malloc(sizeof *c);
+    if (!c)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for other settings");
+    kymo_err err = kymo_agent_change_plan(c, a->settings, text, detail);
+    if (err == KYMO_OK)
+        err = change(change_context, &c->recording, detail);
+    if (err != KYMO_OK) {
+        free(c);
+        return err;
+    }
+    struct kymo_agent_change *before = a->changed;
+    a->changed = c;
+    a->settings = &c->settings;
+    replace_delivers(a, reporters);
+    free(before);
+    set_interval(a, before_ns, c->settings.interval_ns);
+    set_labels(a);
+    if (kymo_agent_settings_want_metadata(a->settings) && !a->who.has_looked && !a->is_finding)
+        start_finding(a);
+    return KYMO_OK;
+}
+
+static kymo_err on_set(void *context, const char *text, kymo_launch_change *change,
+                       void *change_context, kymo_error *detail)
+{
+    return kymo_agent_set(context, text, change, change_context, detail);
+}
+
 static void on_status(void *context, kymo_json *json)
 {
     const kymo_agent *a = context;
@@ -554,6 +658,7 @@ kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *con
         .started = on_started,
         .flush = on_flush,
         .status = on_status,
+        .set = on_set,
         .context = a,
     };
     kymo_err err =
@@ -595,6 +700,7 @@ void kymo_agent_destroy(kymo_agent *a)
     kymo_pull_close(&a->pull);
     if (a->names >= 0)
         close(a->names);
+    free(a->changed);
     free(a);
 }
 
@@ -639,6 +745,10 @@ const char *kymo_agent_listens_at(const kymo_agent *a)
 void kymo_agent_get_status(const kymo_agent *a, struct kymo_agent_counts *status)
 {
     *status = a->status;
+    status->delivered = a->retired.delivered;
+    status->failures = a->retired.failures;
+    status->dropped = a->retired.dropped;
+    status->last_delivery_ns = a->retired.last_delivery_ns;
     for (uint32_t i = 0; i < a->settings->n_reporters; i++) {
         const struct kymo_deliver_counts *counts = &a->delivers[i].counts;
         status->delivered += counts->delivered;

@@ -61,6 +61,10 @@ const struct kymo_launch_intervals *kymo_agent_intervals(const kymo_agent *agent
 int kymo_agent_open_file(const kymo_agent *agent, kymo_error *detail);
 /* Ends the present interval in the next round. */
 void kymo_agent_flush_now(kymo_agent *agent);
+/* Settings become others, all of them or none (change.h). change: of the recording. */
+KYMO_NODISCARD
+kymo_err kymo_agent_set(kymo_agent *agent, const char *text, kymo_launch_change *change,
+                        void *change_context, kymo_error *detail);
 /* Waits until everything is delivered, so long at most. Returns whether everything is. */
 int kymo_agent_finish(kymo_agent *agent, uint64_t deadline_ns);
 /* Where it listens, as kymo_listen_name has it; NULL: it does not. */

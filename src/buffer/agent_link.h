@@ -8,6 +8,8 @@
  *   agent   -> OPENED {text: the socket to attach by; number: its process id}
  *   program -> FLUSH, STATUS, STOP {number: deadline in ns}
  *   agent   -> STATUS {counts}
+ *   program -> CHANGE {text behind the message: settings, with a NUL}
+ *   agent   -> CHANGED {error, text}
  *   agent   -> ENDED {error, text}, the last one: all is delivered, or why it is not
  *
  * When the program's end is closed, it has detached or ended: the agent goes on until the process
@@ -26,7 +28,11 @@ enum kymo_agent_link_what {
     KYMO_AGENT_LINK_FLUSH,
     KYMO_AGENT_LINK_STOP,
     KYMO_AGENT_LINK_ENDED,
+    KYMO_AGENT_LINK_CHANGE,
+    KYMO_AGENT_LINK_CHANGED,
 };
+
+#define KYMO_AGENT_LINK_SETTINGS_MAX 8192u /* with the NUL */
 
 /* Counts since the start. */
 struct kymo_agent_link_counts {

@@ -16,7 +16,7 @@
 
 #define REQUESTS                                                                                 \
     "status, flush, pause, resume, cpu=PERIOD, wall=PERIOD, markers, markers=LIST, alloc=SIZE, " \
-    "heap, snapshot or profile=TIME"
+    "set=SETTINGS, heap, snapshot or profile=TIME"
 
 /* ---- answers that are texts ---- */
 
@@ -197,6 +197,23 @@ static int tell(const struct control_request *asked)
     return kymo_flush_output();
 }
 
+static int change_settings(const struct control_request *asked)
+{
+    kymo_str why = {0};
+    kymo_error detail = {0};
+    kymo_err err = ask_text(asked->pid, &asked->request, &why, &detail);
+    int status = err != KYMO_OK ? say_failed(&detail) : KYMO_EXIT_OK;
+    if (err == KYMO_OK && why.len > 0) {
+        kymo_fprint(stderr, "kymo: %s\n", kymo_str_cstr(&why));
+        status = KYMO_EXIT_FAILED;
+    } else if (err == KYMO_OK && !asked->quiet) {
+        printf("the settings are in force\n");
+        status = kymo_flush_output();
+    }
+    kymo_str_deinit(&why);
+    return status;
+}
+
 /* ---- files ---- */
 
 static int copy(int from, FILE *to, uint64_t *bytes)
@@ -269,6 +286,16 @@ static int take_duration(struct control_request *asked, const char *text)
     return -1;
 }
 
+/* What they mean, the agent says. */
+static int take_settings(struct control_request *asked, const char *text)
+{
+    asked->request.what = KYMO_CONTROL_SET;
+    if (strlen(text) >= sizeof asked->request.markers)
+        return kymo_usage_error(KYMO_IN_CONTROL, "set=%.40s...: it is too long", text);
+    strcpy(asked->request.markers, text);
+    return -1;
+}
+
 static int take_setting(struct control_request *asked, const char *setting)
 {
     static const struct {
@@ -282,6 +309,8 @@ static int take_setting(struct control_request *asked, const char *setting)
     kymo_error detail;
     size_t len = strcspn(setting, "=");
     kymo_options_init(&options);
+    if (strncmp(setting, "set=", 4) == 0)
+        return take_settings(asked, setting + 4);
     if (strncmp(setting, "profile=", 8) == 0)
         return take_duration(asked, setting + 8);
     for (size_t i = 0; setting[len] == '=' && i < KYMO_ARRAY_LEN(settings); i++) {
@@ -379,6 +408,8 @@ int kymo_cmd_control(int argc, char **argv)
     case KYMO_CONTROL_CATEGORIES:
         return print_categories(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
                                                                : say_failed(&detail);
+    case KYMO_CONTROL_SET:
+        return change_settings(&asked);
     case KYMO_CONTROL_STATUS:
         return print_status(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
                                                            : say_failed(&detail);

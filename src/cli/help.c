@@ -152,12 +152,15 @@ const kymo_command kymo_commands[] = {
         .arguments = "[-p PID] REQUEST",
         .description =
     "REQUEST is status, flush, pause, resume, cpu=PERIOD, wall=PERIOD, markers, markers=LIST,\n"
-    "alloc=SIZE, heap -o FILE, snapshot -o FILE or profile=TIME -o FILE.\n"
+    "alloc=SIZE, set=SETTINGS, heap -o FILE, snapshot -o FILE or profile=TIME -o FILE.\n"
     "status prints what the recorder does, as JSON: how it records, and of kymo agent what\n"
     "became of its profiles. flush ends the present interval of kymo agent, whose profile\n"
     "goes to the reporters. pause stops samples, markers and allocations until resume; CPU\n"
     "time of a pause counts as not sampled. cpu= and wall= change how often samples are taken;\n"
     "wall= if the recording was started with --wall.\n"
+    "set= changes settings of kymo agent, all of them or none, with the grammar of\n"
+    "KYMO_OPTIONS: report, reporter, format, keep, label, deadline, spool-bytes, cpu, wall,\n"
+    "counters, alloc and markers. Reporters that are named replace all others, labels too.\n"
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
     "being recorded; LIST is that of kymo record --markers, and replaces the one in force. A\n"

@@ -47,18 +47,35 @@ static kymo_err opened(void *context, const char *socket, kymo_error *detail)
     return KYMO_OK;
 }
 
-static int shall_stop(void *context)
+struct heard {
+    struct kymo_agent_link_message message;
+    char settings[KYMO_AGENT_LINK_SETTINGS_MAX + 1];
+};
+
+static int hear(const struct kymo_joined *j, struct heard *h)
+{
+    ssize_t n = recv(j->link, h, sizeof *h - 1, MSG_DONTWAIT);
+    if (n < (ssize_t)sizeof h->message || h->message.magic != KYMO_AGENT_LINK_MAGIC)
+        return 0;
+    ((char *)h)[n] = '\0';
+    return 1;
+}
+
+static int shall_stop(void *context, kymo_launch_change *change, void *change_context)
 {
     struct kymo_joined *j = context;
-    struct kymo_agent_link_message m;
-    while (!j->is_stopped && recv(j->link, &m, sizeof m, MSG_DONTWAIT) == (ssize_t)sizeof m &&
-           m.magic == KYMO_AGENT_LINK_MAGIC) {
-        if (m.what == KYMO_AGENT_LINK_FLUSH)
+    struct heard h;
+    while (!j->is_stopped && hear(j, &h)) {
+        kymo_error why = {.code = KYMO_OK};
+        if (h.message.what == KYMO_AGENT_LINK_FLUSH)
             kymo_agent_flush_now(j->agent);
-        else if (m.what == KYMO_AGENT_LINK_STATUS)
+        else if (h.message.what == KYMO_AGENT_LINK_STATUS)
             say(j, KYMO_AGENT_LINK_STATUS, KYMO_OK, NULL);
-        j->is_stopped = m.what == KYMO_AGENT_LINK_STOP;
-        j->deadline_ns = m.number;
+        else if (h.message.what == KYMO_AGENT_LINK_CHANGE)
+            say(j, KYMO_AGENT_LINK_CHANGED,
+                kymo_agent_set(j->agent, h.settings, change, change_context, &why), why.message);
+        j->is_stopped = h.message.what == KYMO_AGENT_LINK_STOP;
+        j->deadline_ns = h.message.number;
     }
     return j->is_stopped;
 }

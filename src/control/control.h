@@ -42,6 +42,8 @@ enum kymo_control_what {
     KYMO_CONTROL_RESUME,      /* they are again */
     KYMO_CONTROL_CPU,         /* ns of CPU time from one sample to the next, from now on */
     KYMO_CONTROL_WALL,        /* the same of wall time, where that is recorded */
+    KYMO_CONTROL_SET, /* settings of an agent become others; the answer is a text: why not, or
+                       * nothing */
 };
 
 /* What of a profile a pprof file shows. */
@@ -67,7 +69,7 @@ struct kymo_control_request {
     uint32_t show;        /* of PROFILE: enum kymo_control_show */
     uint32_t reserved;
     char format[16]; /* of HEAP, SNAPSHOT and PROFILE: how such a file's name ends, with a NUL */
-    char markers[KYMO_CONTROL_LIST_BYTES]; /* ends with a NUL */
+    char markers[KYMO_CONTROL_LIST_BYTES]; /* of MARKERS and SET; ends with a NUL */
 };
 
 struct kymo_control_answer {
@@ -96,7 +98,7 @@ static inline int kymo_control_takes_long(uint32_t what)
 static inline int kymo_control_is_for_file(uint32_t what)
 {
     return kymo_control_makes_file(what) || what == KYMO_CONTROL_CATEGORIES ||
-           what == KYMO_CONTROL_STATUS;
+           what == KYMO_CONTROL_STATUS || what == KYMO_CONTROL_SET;
 }
 
 /* The address of that recorder's socket; its length. */

@@ -201,6 +201,11 @@ static kymo_err refused(const struct kymo_control_request *request, kymo_err err
     if (request->what == KYMO_CONTROL_WALL && err == KYMO_E_UNSUPPORTED)
         return kymo_error_set(detail, err, 0,
                               "wall time is not recorded there (kymo record --wall)");
+    if (request->what == KYMO_CONTROL_SET && err == KYMO_E_UNSUPPORTED)
+        return kymo_error_set(
+            detail, err, 0,
+            "kymo record has no settings to change but by cpu=, wall=, alloc= and "
+            "markers=");
     if (err == KYMO_E_FULL && kymo_control_makes_file(request->what))
         return kymo_error_set(detail, err, 0,
                               "the recorder makes other files at the moment: ask again");

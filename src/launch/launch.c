@@ -141,12 +141,27 @@ static void on_status(void *context, kymo_json *json)
         to->status(to->context, json);
 }
 
+static kymo_err change_recording(void *context, const struct kymo_tree_change *change,
+                                 kymo_error *detail)
+{
+    const struct launch *l = context;
+    return kymo_tree_change(l->tree, change, detail);
+}
+
+static kymo_err on_set(void *context, const char *text, kymo_error *detail)
+{
+    const struct launch *l = context;
+    const struct kymo_launch_intervals *to = l->asked->intervals;
+    return to->set(to->context, text, change_recording, context, detail);
+}
+
 static void answer_control(struct launch *l)
 {
     const struct kymo_tree_owner owner = {
         .flush = l->asked->intervals ? on_flush : NULL,
         .affordable_ns = on_affordable,
         .status = on_status,
+        .change = l->asked->intervals ? on_set : NULL,
         .context = l,
     };
     kymo_tree_set_owner(l->tree, &owner);
@@ -319,15 +334,15 @@ struct stop {
 
 /* A process that joined is ended by the same signal, when its service is: its last moments are
  * waited for, but not for ever, if the signal was for us alone. */
-static int shall_stop_joined(const struct launch *l, struct stop *s, uint64_t now_ns)
+static int shall_stop_joined(struct launch *l, struct stop *s, uint64_t now_ns)
 {
     if (kymo_launch_shall_end() && s->first_ns == 0)
         s->first_ns = now_ns;
-    return l->asked->join->shall_stop(l->asked->join->context) ||
+    return l->asked->join->shall_stop(l->asked->join->context, change_recording, l) ||
            (s->first_ns && now_ns - s->first_ns > JOINED_GRACE_NS);
 }
 
-static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
+static int shall_stop(struct launch *l, struct stop *s, uint64_t now_ns)
 {
     if (l->joined >= 0)
         return shall_stop_joined(l, s, now_ns);

@@ -17,6 +17,12 @@
 #include "base/json.h"
 #include "options/options.h"
 
+struct kymo_tree_change;
+
+/* Changes settings of the recording (recorder/tree.h). */
+typedef kymo_err kymo_launch_change(void *context, const struct kymo_tree_change *change,
+                                    kymo_error *detail);
+
 /* An interval that has ended, of a recording that has several. */
 struct kymo_launch_interval {
     int fd;                    /* the recording of it, complete; the callee closes it */
@@ -42,6 +48,10 @@ struct kymo_launch_intervals {
     void (*flush)(void *context);
     /* `kymo control status`: writes members of the object that the answer is. */
     void (*status)(void *context, kymo_json *json);
+    /* `kymo control set=`: settings are to be others. Those of the recording are changed by
+     * `change`, before any other. */
+    kymo_err (*set)(void *context, const char *text, kymo_launch_change *change,
+                    void *change_context, kymo_error *detail);
     void *context;
 };
 
@@ -50,8 +60,9 @@ struct kymo_launch_join {
     pid_t pid;
     /* It may attach by this socket. */
     kymo_err (*opened)(void *context, const char *socket, kymo_error *detail);
-    /* Whether the recording is to end, while the process goes on. Asked in each round. */
-    int (*shall_stop)(void *context);
+    /* Whether the recording is to end, while the process goes on. Asked in each round. change: as
+     * of kymo_launch_intervals.set. */
+    int (*shall_stop)(void *context, kymo_launch_change *change, void *change_context);
     void *context;
 };
 

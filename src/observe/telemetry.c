@@ -244,6 +244,16 @@ static void keep_infos(kymo_telemetry *t, uint64_t now_ns)
     }
 }
 
+void kymo_telemetry_set_period(kymo_telemetry *t, uint64_t period_ns)
+{
+    if (!t)
+        return;
+    /* A look that was far away comes by the new period. */
+    if (period_ns < t->config.period_ns)
+        t->next_ns = 0;
+    t->config.period_ns = t->step_ns = period_ns;
+}
+
 kymo_err kymo_telemetry_round(kymo_telemetry *t, uint64_t now_ns)
 {
     if (!t || now_ns < t->next_ns)

@@ -41,6 +41,8 @@ kymo_err kymo_telemetry_create(const struct kymo_telemetry_config *config, pid_t
                                kymo_telemetry **out);
 /* NULL is none, here and below. */
 void kymo_telemetry_destroy(kymo_telemetry *telemetry);
+/* From now on it looks that often. NULL is allowed. */
+void kymo_telemetry_set_period(kymo_telemetry *telemetry, uint64_t period_ns);
 /* Reads and tells, if it is time to. */
 KYMO_NODISCARD
 kymo_err kymo_telemetry_round(kymo_telemetry *telemetry, uint64_t now_ns);

@@ -66,6 +66,8 @@ static int is_well_formed(const struct kymo_control_request *request)
     switch (request->what) {
     case KYMO_CONTROL_MARKERS:
         return is_list(request);
+    case KYMO_CONTROL_SET:
+        return memchr(request->markers, '\0', sizeof request->markers) != NULL;
     case KYMO_CONTROL_ALLOC:
         return request->rate <= KYMO_CONTROL_RATE_MAX;
     case KYMO_CONTROL_CPU:

@@ -398,6 +398,12 @@ void kymo_host_watch_system(kymo_host *h, int is_program, int is_forked)
         h->ledger = NULL;
 }
 
+void kymo_host_set_counters_period(kymo_host *h, uint64_t period_ns)
+{
+    h->config.counters_period_ns = period_ns;
+    kymo_telemetry_set_period(h->telemetry, period_ns);
+}
+
 static int asks_allocator(const kymo_host *h)
 {
     return h->out.heap.rate != 0 && h->config.counters_period_ns != 0;

@@ -161,6 +161,9 @@ enum kymo_host_selected kymo_host_selected(kymo_host *host);
 /* Sets the sampling rate: mean bytes between two recorded allocations; 0: off. */
 void kymo_host_set_alloc_rate(kymo_host *host, uint64_t rate);
 
+/* How often the system is asked about the process. */
+void kymo_host_set_counters_period(kymo_host *host, uint64_t period_ns);
+
 /* A pause begins (pauses is odd), or ends: its samples, those of wall time included. What was
  * recorded before is read first. Selected markers and the sampling rate are the caller's. */
 KYMO_NODISCARD

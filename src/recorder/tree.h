@@ -57,9 +57,23 @@ struct kymo_tree_owner {
     uint64_t (*affordable_ns)(void *context, uint64_t asked_ns);
     /* Writes members of the object that the status is; NULL: there are none. */
     void (*status)(void *context, kymo_json *json);
+    /* Settings are to be others, as `text` says; NULL: the owner has none. detail says why not. */
+    kymo_err (*change)(void *context, const char *text, kymo_error *detail);
     void *context;
 };
 void kymo_tree_set_owner(kymo_tree *tree, const struct kymo_tree_owner *owner);
+
+/* Settings of a running recording that are to be others. */
+struct kymo_tree_change {
+    uint64_t cpu_period_ns, wall_period_ns, counters_period_ns; /* 0: as it is */
+    int sets_alloc;
+    uint64_t alloc_bytes; /* 0: off */
+    const char *markers;  /* NULL: as it is */
+};
+/* All of them, or none: KYMO_E_UNSUPPORTED, and detail says which is not recorded. */
+KYMO_NODISCARD
+kymo_err kymo_tree_change(kymo_tree *tree, const struct kymo_tree_change *change,
+                          kymo_error *detail);
 
 /* The recording goes on in another file, which is open for reading, too; -1: it has ended. */
 void kymo_tree_set_spool(kymo_tree *tree, int spool);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ static kymo_err tell_rate(const kymo_tree *t, uint64_t rate)
 }
 
 /* In a pause the list holds from its end on. */
-static void select_markers(kymo_tree *t, const char *markers)
+void kymo_tree_change_markers(kymo_tree *t, const char *markers)
 {
     if (kymo_tree_is_paused(t))
         snprintf(t->kept_markers, sizeof t->kept_markers, "%s", markers);
@@ -62,7 +63,7 @@ static void select_markers(kymo_tree *t, const char *markers)
         kymo_tree_select_markers(t, markers);
 }
 
-static kymo_err set_rate(kymo_tree *t, uint64_t rate)
+kymo_err kymo_tree_set_alloc_rate(kymo_tree *t, uint64_t rate)
 {
     /* the hooks are in a library that is preloaded only with --alloc */
     if (!t->config.unseen)
@@ -167,15 +168,29 @@ static kymo_err check_profile(const kymo_tree *t, const struct kymo_control_requ
     return KYMO_OK;
 }
 
+/* What is wrong with the settings is the answer, not an error of the request. */
+static kymo_err change(kymo_tree *t, const char *text)
+{
+    t->said = (kymo_error){.code = KYMO_OK};
+    if (!t->owner.change)
+        return KYMO_E_UNSUPPORTED;
+    kymo_err err = t->owner.change(t->owner.context, text, &t->said);
+    if (err == KYMO_OK)
+        t->said = (kymo_error){.code = KYMO_OK};
+    else if (t->said.code != err)
+        kymo_error_set(&t->said, err, 0, "%s", kymo_err_text(err));
+    return KYMO_OK;
+}
+
 static kymo_err obey(void *context, const struct kymo_control_request *request)
 {
     kymo_tree *t = context;
     switch (request->what) {
     case KYMO_CONTROL_MARKERS:
-        select_markers(t, request->markers);
+        kymo_tree_change_markers(t, request->markers);
         return KYMO_OK;
     case KYMO_CONTROL_ALLOC:
-        return set_rate(t, request->rate);
+        return kymo_tree_set_alloc_rate(t, request->rate);
     case KYMO_CONTROL_CATEGORIES:
         return request->pid == 0 || request->pid == getpid() || kymo_tree_find(t, request->pid)
                    ? KYMO_OK
@@ -199,6 +214,8 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
         return kymo_tree_set_cpu_period(t, request->rate);
     case KYMO_CONTROL_WALL:
         return kymo_tree_set_wall_period(t, request->rate);
+    case KYMO_CONTROL_SET:
+        return change(t, request->markers);
     default:
         return check_heap(t, request);
     }
@@ -272,6 +289,8 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
         return answer_categories(t, request, connection);
     if (request->what == KYMO_CONTROL_STATUS)
         return answer_status(t, connection);
+    if (request->what == KYMO_CONTROL_SET)
+        return send_text(t->said.message, t->said.code ? strlen(t->said.message) : 0, connection);
     /* What is only written when it is over or an interval ends: waits, names of generated code. */
     if (request->what == KYMO_CONTROL_PROFILE)
         KYMO_TRY(kymo_tree_end_interval(t));

@@ -104,6 +104,7 @@ struct kymo_tree {
     kymo_refusals refusals;
     struct kymo_control_server control;
     struct kymo_tree_owner owner;
+    kymo_error said;            /* why settings were not changed; code KYMO_OK: they were */
     uint64_t interval_ended_ns; /* the last one; 0: none has */
     uint64_t since_realtime_ns; /* from when on it records as it does now; 0: not started */
     struct kymo_file_answers file_answers;
@@ -143,6 +144,12 @@ kymo_err kymo_tree_keep_categories(kymo_tree *tree, const kymo_host *host);
 /* At the end: notes a name in the first list that was not a category of any image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_tell_unknown_categories(kymo_tree *tree, uint64_t end_ns);
+
+/* The same as `kymo control markers=`: in a pause the list holds from its end on. */
+void kymo_tree_change_markers(kymo_tree *tree, const char *markers);
+/* KYMO_E_UNSUPPORTED: allocations are not recorded. */
+KYMO_NODISCARD
+kymo_err kymo_tree_set_alloc_rate(kymo_tree *tree, uint64_t rate);
 
 /* ---- tree_pause.c ---- */
 

@@ -32,7 +32,7 @@
 
 #define STATUS_PATIENCE_NS 1000000000ull
 #define ATTACH_PATIENCE_SECONDS 10
-#define SETTINGS_MAX 8192u
+#define SETTINGS_MAX KYMO_AGENT_LINK_SETTINGS_MAX
 
 extern char **environ;
 
@@ -47,6 +47,7 @@ struct kymo_agent_client {
     void (*on_end)(void *data, const kymo_agent_status *status);
     void *data;
     kymo_agent_status status;
+    kymo_error answer; /* to the last change of settings; code KYMO_OK: they are in force */
 };
 
 /* The process in which a thread begins or ends a recording; 0, or in a forked child another one:
@@ -106,7 +107,8 @@ static void take_counts(kymo_agent *a, const struct kymo_agent_link_message *m)
     s->dropped = c->dropped;
     s->last_delivery_ns = c->last_delivery_ns;
     s->agent_cpu_ns = c->agent_cpu_ns;
-    memcpy(s->reason, m->text, sizeof s->reason);
+    if (m->what != KYMO_AGENT_LINK_CHANGED)
+        memcpy(s->reason, m->text, sizeof s->reason);
 }
 
 static void set_ended(kymo_agent *a, kymo_agent_state state, const char *reason)
@@ -134,6 +136,8 @@ static int take(kymo_agent *a, enum kymo_agent_link_what what, uint64_t until_ns
             return 0;
         }
         take_counts(a, &m);
+        if (m.what == KYMO_AGENT_LINK_CHANGED)
+            (void)kymo_error_set(&a->answer, (kymo_err)m.error, 0, "%s", m.text);
         if (m.what == KYMO_AGENT_LINK_ENDED)
             a->is_incomplete = m.error == KYMO_E_TIMEOUT;
         if (m.what == KYMO_AGENT_LINK_ENDED)
@@ -355,6 +359,29 @@ kymo_agent_state kymo_agent_dispatch(kymo_agent *a)
     while (is_ours(a) && take(a, KYMO_AGENT_LINK_STATUS, 0))
         ;
     return a->state;
+}
+
+kymo_err kymo_agent_reconfigure(kymo_agent *a, const char *settings, kymo_error *detail)
+{
+    struct {
+        struct kymo_agent_link_message head;
+        char settings[KYMO_AGENT_LINK_SETTINGS_MAX];
+    } m = {.head = {.magic = KYMO_AGENT_LINK_MAGIC, .what = KYMO_AGENT_LINK_CHANGE}};
+    const size_t len = strlen(settings);
+    if (len >= sizeof m.settings)
+        return kymo_error_set(detail, KYMO_E_TOO_BIG, 0, "the agent's settings are too long");
+    if (a->state != KYMO_AGENT_RUNNING || !is_ours(a))
+        return kymo_error_set(detail, KYMO_E_CLOSED, 0, "the agent does not run");
+    memcpy(m.settings, settings, len);
+    const size_t size = sizeof m.head + len + 1;
+    if (send(a->link, &m, size, MSG_NOSIGNAL) == (ssize_t)size &&
+        take(a, KYMO_AGENT_LINK_CHANGED, kymo_clock_ns(CLOCK_MONOTONIC) + STATUS_PATIENCE_NS))
+        return a->answer.code == KYMO_OK
+                   ? KYMO_OK
+                   : kymo_error_set(detail, a->answer.code, 0, "%s", a->answer.message);
+    return a->state == KYMO_AGENT_RUNNING
+               ? kymo_error_set(detail, KYMO_E_TIMEOUT, 0, "the agent does not answer")
+               : kymo_error_set(detail, KYMO_E_CLOSED, 0, "the agent does not run");
 }
 
 /* ---- end ---- */

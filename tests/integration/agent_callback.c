@@ -2,8 +2,9 @@
 /*
  * agent_callback.c MODE SETTINGS KYMO FOLDER [FORMAT] - a program that is given its own profiles.
  * Prints a line of JSON for each, which it copies to FOLDER/NUMBER, and one at its end. MODE says
- * what the callback does: ok; again: it fails for the first; refuse: it wants none; slow: the first
- * takes until the program has worked; hang: it does not return before the stop has.
+ * what the callback does: ok; change: the same, with another label from the third profile on;
+ * again: it fails for the first; refuse: it wants none; slow: the first takes until the program has
+ * worked; hang: it does not return before the stop has.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -79,6 +80,15 @@ static int count_threads(void)
     return n;
 }
 
+static void change(kymo_agent *agent)
+{
+    kymo_error why = {.code = KYMO_OK};
+    kymo_err err = kymo_agent_reconfigure(agent, "report=30m,label=team=red", &why);
+    must(err == KYMO_OK, why.message);
+    err = kymo_agent_reconfigure(agent, "label=team=green,listen=9", &why);
+    must(err == KYMO_E_UNSUPPORTED && strstr(why.message, "listen"), why.message);
+}
+
 int main(int argc, char **argv)
 {
     must(argc > 4, "arguments");
@@ -101,6 +111,8 @@ int main(int argc, char **argv)
     must(err == KYMO_OK, why.message);
     uint64_t burnt_ns = 0;
     for (int i = 0; i < PARTS; i++) {
+        if (is("change") && i == 2)
+            change(agent);
         burnt_ns += burn_ns(in_program, SHARE_NS / PARTS);
         /* A profile of each part, wherever its intervals end. */
         must(kymo_agent_flush(agent) == KYMO_OK, "flush");

@@ -47,6 +47,18 @@ add_case("jfr", each, "jfr", "jfr")
 
 
 @case
+def changed():
+    """Settings are others while it runs: the callback stays, and what is wrong is said, with nothing done."""
+    _, told, end = given("change")
+    labels = [t["metadata"]["team"] for t in told]
+    check(end["stop"] == 0 and end["delivered"] == len(told) >= 4, f"{end}")
+    # A profile that was not delivered before has the new label, too.
+    check(labels[2:] == ["red"] * (len(told) - 2) and set(labels[:2]) <= {"blue", "red"}, f"{labels}")
+    check("a" not in told[-1]["metadata"], f"{told[-1]}")
+    check([t["interval_ms"] for t in told[2:]] == [1800000] * (len(told) - 2), f"{told}")
+
+
+@case
 def fails():
     """A profile that the callback failed for is given again."""
     place, told, end = given("again")

@@ -367,5 +367,64 @@ def wrong_use():
         check(out.status == 2 and text in out.stderr, f"{arguments}: {out.status}, {out.stderr}")
 
 
+
+# ---- settings ----
+
+def agent_to(place, *options):
+    return Recorded([KYMO, "agent", "-q", "--report=1h", f"--reporter=local:{place}", *options, "--",
+                     WORKLOADS / "intervals", str(ROUNDS)])
+
+
+@case
+def other_settings():
+    """Interval, reporters and labels of a running agent: from then on, and what was before stays whole."""
+    before, after, both = folder() / "before", folder() / "after", folder() / "both"
+    agent = agent_to(before, f"--reporter=local:{both}")
+    agent.go_on()
+    check(agent.status()["agent"]["interval_ns"] == 3600 * 10**9, "the interval")
+    out = agent.ask("set=report=200ms,cpu=3ms,counters=100ms,"
+                    f"reporter=local:{after},format=jfr,reporter=local:{both}")
+    check(out.status == 0, out.stderr)
+    status = agent.status()
+    check(status["agent"]["interval_ns"] == 2 * 10**8 and status["period_ns"] == 3000000, f"{status}")
+    check([r["reporter"] for r in status["agent"]["reporters"]] == [f"local:{after}", f"local:{both}"], f"{status}")
+    wait_until("intervals", lambda: agent.status()["agent"]["intervals"] >= 4)
+    agent.end()
+    # The interval that was under way ended by the new length, and went to the new reporters.
+    check(not list(before.iterdir()), "a reporter that was replaced has a profile")
+    names = [p.name for p in after.iterdir()]
+    check(len(names) >= 4 and all(n.endswith(".jfr") for n in names), f"{names}")
+    check(len([p for p in both.iterdir() if p.suffix == ".kymo"]) == len(names), "the reporter that stayed")
+
+
+@case
+def settings_that_cannot_be_others():
+    """Each is refused with what is wrong, and nothing of the list is done."""
+    place = folder() / "profiles"
+    agent = agent_to(place)
+    wrong = {"engine=timer": "engine cannot be changed while the agent runs",
+             "spool=/tmp": "spool cannot be changed",
+             "wall=10ms": "wall time is not recorded there: wall= needs a new start",
+             "alloc=1m": "allocations are not recorded there",
+             "counters=off": "cannot be switched off",
+             "reporter=ftp://x": "reporter=ftp://x",
+             "report=1": "report=1: it takes a time",
+             "keep=3,nonsense": "nonsense cannot be changed"}
+    for text, why in wrong.items():
+        out = agent.ask(f"set=report=5s,{text}")
+        check(out.status == 1 and why in out.stderr, f"{text}: {out.status} {out.stdout}{out.stderr}")
+        check(agent.status()["agent"]["interval_ns"] == 3600 * 10**9, f"{text}: the interval was changed")
+    agent.end()
+
+
+@case
+def settings_of_a_record():
+    """kymo record has none that this could change."""
+    recorded = Recorded([KYMO, "record", "-q", "-o", folder() / "x.kymo", "--", WORKLOADS / "intervals", str(ROUNDS)])
+    out = recorded.ask("set=report=5s")
+    check(out.status == 1 and "kymo record" in out.stderr, f"{out.status} {out.stderr}")
+    recorded.end()
+
+
 if __name__ == "__main__":
     main()
