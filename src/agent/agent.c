@@ -26,6 +26,7 @@
 #include "agent/pull.h"
 #include "agent/schedule.h"
 #include "agent/split.h"
+#include "base/atomic.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "kymo/encode.h"
@@ -624,11 +625,28 @@ static kymo_err on_set(void *context, const char *text, kymo_launch_change *chan
     return kymo_agent_set(context, text, change, change_context, detail);
 }
 
+static void write_server(const kymo_agent *a, kymo_json *json)
+{
+    if (!a->pull.page)
+        return;
+    kymo_json_key_object(json, "server");
+    kymo_json_key_cstr(json, "listen", a->pull.name);
+    kymo_json_key_u64(json, "starts", a->pull.starts);
+    kymo_json_key_bool(json, "busy", (int)kymo_load_relaxed(&a->pull.page->is_busy));
+    kymo_json_end_object(json);
+}
+
 static void on_status(void *context, kymo_json *json)
 {
     const kymo_agent *a = context;
     kymo_json_key_object(json, "agent");
+    kymo_json_key_cstr(json, "version", KYMO_VERSION);
+    kymo_json_key_time(json, "program_start", a->who.start_realtime_ns);
+    write_server(a, json);
     kymo_agent_status_write(&a->status, a->settings, json);
+    kymo_json_key_u64(json, "waiting", a->waiting.len);
+    kymo_json_key_u64(json, "samples", a->status.samples);
+    kymo_json_key_u64(json, "handler_ns", a->status.handler_ns);
     kymo_json_key_array(json, "reporters");
     for (uint32_t i = 0; i < a->settings->n_reporters; i++)
         kymo_agent_status_write_reporter(&a->delivers[i], json);

@@ -24,7 +24,7 @@
 /* What the server works with, in its process. */
 struct kymo_pull_work {
     const struct kymo_agent_settings *settings;
-    const struct kymo_pull_page *page;
+    struct kymo_pull_page *page;
     int listener;
     pid_t recorder;
     const char *name;       /* of its address */

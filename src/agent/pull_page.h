@@ -38,6 +38,7 @@ struct kymo_pull_figures {
 struct kymo_pull_page {
     uint32_t turn;
     uint32_t is_ending; /* the program has ended: the server ends when it has answered */
+    uint32_t is_busy;   /* the server makes a profile: written by it, and at its start */
     struct kymo_pull_figures figures;
 };
 

@@ -43,7 +43,6 @@
 struct server {
     const struct kymo_pull_work *work;
     uint32_t active; /* requests */
-    uint32_t is_busy;
     uint64_t busy_until_ns;
 };
 
@@ -261,14 +260,36 @@ static enum MHD_Result answer_file(struct server *server, struct MHD_Connection 
     if (kymo_pull_parse_seconds(seconds, &duration_ns) != KYMO_OK)
         return say(connection, MHD_HTTP_BAD_REQUEST, NULL, NULL,
                    "seconds= takes a number of seconds, up to 3600");
-    if (kymo_exchange_acq_rel(&server->is_busy, 1u))
+    if (kymo_exchange_acq_rel(&server->work->page->is_busy, 1u))
         return say_busy(server, connection, path);
     kymo_store_relaxed(&server->busy_until_ns,
                        kymo_clock_ns(CLOCK_MONOTONIC) +
                            (path->kind == KYMO_PULL_HEAP ? 0 : duration_ns));
     enum MHD_Result result = make_file(server, connection, path, duration_ns);
-    kymo_store_release(&server->is_busy, 0u); /* pairs with the exchange */
+    kymo_store_release(&server->work->page->is_busy, 0u); /* pairs with the exchange */
     return result;
+}
+
+/* The same as `kymo control status`: the recorder writes it. */
+static enum MHD_Result answer_status(const struct server *server, struct MHD_Connection *connection)
+{
+    const struct kymo_control_request request = {.what = KYMO_CONTROL_STATUS,
+                                                 .pid = server->work->recorder};
+    struct kymo_control_answer answer;
+    kymo_error detail = {0};
+    char block[4096];
+    kymo_str text = {0};
+    int file = -1;
+    kymo_err err = kymo_control_ask(request.pid, &request, &answer, &file, &detail);
+    if (err == KYMO_E_NOT_FOUND)
+        return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1",
+                   "the recorder has not begun, or has ended");
+    if (err != KYMO_OK)
+        return say_failed(connection, err, &detail);
+    for (ssize_t n; (n = read(file, block, sizeof block)) > 0;)
+        kymo_str_append(&text, block, (size_t)n);
+    close(file);
+    return send_text(connection, "application/json", &text);
 }
 
 /* ---- requests ---- */
@@ -285,9 +306,7 @@ static enum MHD_Result answer(struct server *server, struct MHD_Connection *conn
     case KYMO_PULL_PROFILE:
         return answer_file(server, connection, path);
     case KYMO_PULL_STATUS:
-        kymo_pull_write_status(&text, server->work, &figures,
-                               (int)kymo_load_relaxed(&server->is_busy));
-        return send_text(connection, "application/json", &text);
+        return answer_status(server, connection);
     case KYMO_PULL_METRICS:
         kymo_pull_write_metrics(&text, server->work, &figures);
         return send_text(connection, "text/plain; version=0.0.4; charset=utf-8", &text);
@@ -382,6 +401,8 @@ kymo_err kymo_pull_serve(void *context, struct kymo_worker_result *result)
     struct server server = {.work = work};
     if (!begin_process(work))
         return KYMO_E_CLOSED;
+    /* Of one that was ended while it made a profile. */
+    kymo_store_relaxed(&work->page->is_busy, 0u);
     if (!load_library())
         return kymo_error_set(&result->error, KYMO_E_UNSUPPORTED, 0, LIBRARY " cannot be loaded");
     struct MHD_Daemon *daemon = mhd.start_daemon(

@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 #include "agent/pull_request.h"
-#include "base/atomic.h"
-#include "base/bytes.h"
-#include "base/json.h"
 #include "kymo/memory.h"
 #include "memory/write.h"
 #include "sys/proc_file.h"
@@ -42,84 +39,6 @@ static struct cost cost_of(pid_t pid)
     if (kymo_proc_stat_field(text, 24, &value))
         cost.rss_bytes = value * page;
     return cost;
-}
-
-/* ---- JSON ---- */
-
-static void put_reporter(kymo_json *json, const struct kymo_reporter *reporter,
-                         const struct kymo_pull_reporter *counts)
-{
-    const char *prefix = reporter->kind->prefix;
-    kymo_json_begin_object(json);
-    kymo_json_key(json, "kind");
-    kymo_json_string(json, prefix, strcspn(prefix, ":"));
-    kymo_json_key_cstr(json, "format", reporter->extension);
-    kymo_json_key_u64(json, "delivered", counts->delivered);
-    kymo_json_key_u64(json, "failures", counts->failures);
-    kymo_json_key_u64(json, "dropped", counts->dropped);
-    kymo_json_key_u64(json, "last_delivery_realtime_ns", counts->last_ns);
-    kymo_json_end_object(json);
-}
-
-static void put_status(kymo_json *json, const struct kymo_pull_work *work,
-                       const struct kymo_pull_figures *f, int is_busy)
-{
-    const struct cost cost = cost_of(work->recorder);
-    kymo_json_begin_object(json);
-    kymo_json_key_cstr(json, "state",
-                       kymo_load_relaxed(&work->page->is_ending) ? "stopping" : "running");
-    kymo_json_key_cstr(json, "version", KYMO_VERSION);
-    kymo_json_key_cstr(json, "listen", work->name);
-    kymo_json_key_object(json, "program");
-    kymo_json_key_cstr(json, "name", work->executable);
-    kymo_json_key_u64(json, "pid", (uint64_t)f->program);
-    kymo_json_key_u64(json, "start_realtime_ns", f->start_realtime_ns);
-    kymo_json_key_u64(json, "handler_ns", f->handler_ns);
-    kymo_json_end_object(json);
-    kymo_json_key_object(json, "recorder");
-    kymo_json_key_u64(json, "pid", (uint64_t)work->recorder);
-    kymo_json_key_u64(json, "cpu_ns", cost.cpu_ns);
-    kymo_json_key_u64(json, "rss_bytes", cost.rss_bytes);
-    kymo_json_end_object(json);
-    kymo_json_key_object(json, "intervals");
-    kymo_json_key_u64(json, "length_ns", work->settings->interval_ns);
-    kymo_json_key_u64(json, "ended", f->intervals);
-    kymo_json_key_u64(json, "empty", f->empty);
-    kymo_json_key_u64(json, "broken", f->broken);
-    kymo_json_key_u64(json, "waiting", f->waiting);
-    kymo_json_end_object(json);
-    kymo_json_key_u64(json, "samples", f->samples);
-    kymo_json_key_u64(json, "lost_records", f->lost_records);
-    kymo_json_key_array(json, "reporters");
-    for (uint32_t i = 0; i < work->settings->n_reporters; i++)
-        put_reporter(json, &work->settings->reporters[i], &f->reporters[i]);
-    kymo_json_end_array(json);
-    kymo_json_key(json, "last_failure");
-    if (f->reason[0])
-        kymo_json_cstr(json, f->reason);
-    else
-        kymo_json_null(json);
-    kymo_json_key_object(json, "server");
-    kymo_json_key_u64(json, "starts", f->server_starts);
-    kymo_json_key_bool(json, "busy", is_busy);
-    kymo_json_end_object(json);
-    kymo_json_end_object(json);
-}
-
-void kymo_pull_write_status(kymo_str *out, const struct kymo_pull_work *work,
-                            const struct kymo_pull_figures *figures, int is_busy)
-{
-    kymo_bytes bytes;
-    kymo_json json;
-    kymo_bytes_init(&bytes, 1u << 20);
-    kymo_json_init(&json, &bytes.sink);
-    put_status(&json, work, figures, is_busy);
-    if (kymo_json_finish(&json) == KYMO_OK)
-        kymo_str_append(out, (const char *)bytes.data, bytes.len);
-    else
-        out->failed = 1;
-    kymo_str_puts(out, "\n");
-    kymo_bytes_deinit(&bytes);
 }
 
 /* ---- Prometheus ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pull_text.h - an agent's state, and the figures of its program, as text.
+ * pull_text.h - the figures of an agent and of its program as text.
  *
  * Layer:    agent
  * Flow:     pull_page.h, memory/ -> [pull_text] -> pull_server.c
@@ -14,9 +14,6 @@
 #include "agent/pull.h"
 #include "base/str.h"
 
-/* One JSON object. is_busy: a profile is being made. */
-void kymo_pull_write_status(kymo_str *out, const struct kymo_pull_work *work,
-                            const struct kymo_pull_figures *figures, int is_busy);
 /* Text exposition format 0.0.4 of Prometheus: of the program what doc/memory.md has, and of the
  * agent names that begin with kymo_agent_. */
 void kymo_pull_write_metrics(kymo_str *out, const struct kymo_pull_work *work,

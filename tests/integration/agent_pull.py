@@ -63,6 +63,8 @@ class Agent:
         self.address = self.said().split(" at ")[1].split()[0]
         if cwd and self.address.startswith("unix:"):
             self.address = f"unix:{cwd}/{self.address[5:]}"
+        # The server is there before the recorder.
+        wait_until("a recorder", lambda: self.ask("/debug/kymo/status").status == 200)
         wait_until("a program", lambda: self.status()["program"]["pid"])
         self.pid = self.status()["program"]["pid"]
 
@@ -87,8 +89,8 @@ class Agent:
 
     def goes_on(self):
         """It serves and records after what it was put through."""
-        before = self.status()["intervals"]["ended"]
-        wait_until("another interval", lambda: self.status()["intervals"]["ended"] > before)
+        before = self.status()["agent"]["intervals"]
+        wait_until("another interval", lambda: self.status()["agent"]["intervals"] > before)
 
     def end(self, status=0):
         """Ends a program that reads its standard input, or waits for the end of another."""
@@ -209,12 +211,12 @@ def cpu_time_of_just_these_seconds():
     """Many intervals end meanwhile, also of some that began before; with reporters that store names."""
     for options in ((), ("--reporter=local:profiles", "--format=jfr")):
         agent = busy(*options, cwd=folder())
-        wait_until("some intervals", lambda: agent.status()["intervals"]["ended"] >= 2)
+        wait_until("some intervals", lambda: agent.status()["agent"]["intervals"] >= 2)
         clock = Clock(agent.pid)
         time.sleep(0.05)
-        before = agent.status()["intervals"]["ended"]
+        before = agent.status()["agent"]["intervals"]
         answer = agent.ask("/debug/pprof/profile?seconds=2")
-        ended = agent.status()["intervals"]["ended"] - before
+        ended = agent.status()["agent"]["intervals"] - before
         time.sleep(0.05)
         clock.stop()
         check(answer.status == 200, f"{answer.status}: {answer.body[:200]}")
@@ -299,7 +301,7 @@ def live_heap_and_allocations():
         done.append(agent.ask("/debug/pprof/allocs?seconds=1"))
     fetching = threading.Thread(target=fetch)
     fetching.start()
-    wait_until("a profile being made", lambda: agent.status()["server"]["busy"])
+    wait_until("a profile being made", lambda: agent.status()["agent"]["server"]["busy"])
     time.sleep(0.1)
     agent.do("give", "site_c", 2000, 1000)
     fetching.join()
@@ -352,16 +354,20 @@ def an_idle_program_has_an_empty_profile():
 @case
 def texts():
     agent = busy("--reporter=local:" + str(folder()))
-    wait_until("a delivery", lambda: agent.status()["reporters"][0]["delivered"] >= 2)
+    wait_until("a delivery", lambda: agent.status()["agent"]["reporters"][0]["delivered"] >= 2)
     cmdline = agent.ask("/debug/pprof/cmdline")
     check(cmdline.body == b"\0".join([str(WORKLOADS / "busy").encode(), b"1", b"100000"]), f"{cmdline.body}")
     check(cmdline.headers["Content-Type"] == "text/plain; charset=utf-8", f"{cmdline.headers}")
     check(b"/debug/pprof/heap" in agent.ask("/debug/pprof/").body, "no list")
     status = agent.status()
     say(f"{status}")
-    check(status["state"] == "running" and status["recorder"]["pid"] == agent.process.pid, "state")
-    check(status["samples"] > 0 and status["last_failure"] is None, "figures")
-    wait_until("time in handlers of threads that run", lambda: agent.status()["program"]["handler_ns"] > 0)
+    check(status["state"] == "recording" and status["recorder"]["pid"] == agent.process.pid, "state")
+    check(status["agent"]["samples"] > 0 and status["agent"]["last_error"] is None, "figures")
+    check(status["agent"]["server"]["starts"] == 1, "the server")
+    wait_until("time in handlers of threads that run", lambda: agent.status()["agent"]["handler_ns"] > 0)
+    by_control = json.loads(run([KYMO, "control", "-p", agent.process.pid, "status"]).stdout)
+    check(sorted(by_control) == sorted(status) and sorted(by_control["agent"]) == sorted(status["agent"]),
+          f"kymo control says something else: {by_control}")
     metrics = agent.ask("/metrics")
     check(metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4"), f"{metrics.headers}")
     values = dict(re.findall(r"^([a-z_]+)(?:\{[^}]*\})? (\S+)$", metrics.body.decode(), re.M))
@@ -495,7 +501,7 @@ def two_at_once():
     first = []
     fetching = threading.Thread(target=lambda: first.append(agent.ask("/debug/pprof/profile?seconds=3")))
     fetching.start()
-    wait_until("a profile being made", lambda: agent.status()["server"]["busy"])
+    wait_until("a profile being made", lambda: agent.status()["agent"]["server"]["busy"])
     again = agent.ask("/debug/pprof/profile?seconds=1")
     check(again.status == 500 and b"profiling already in use" in again.body, f"{again.status} {again.body}")
     other = agent.ask("/debug/kymo/jfr?seconds=1")
@@ -512,9 +518,9 @@ def who_goes_away_is_forgotten():
     agent = busy()
     connection = agent.connection()
     connection.request("GET", "/debug/pprof/profile?seconds=3000")
-    wait_until("a profile being made", lambda: agent.status()["server"]["busy"])
+    wait_until("a profile being made", lambda: agent.status()["agent"]["server"]["busy"])
     connection.close()
-    wait_until("forgotten", lambda: not agent.status()["server"]["busy"])
+    wait_until("forgotten", lambda: not agent.status()["agent"]["server"]["busy"])
     check(agent.ask("/debug/pprof/profile?seconds=0.2").status == 200, "the next one")
     descriptors = f"/proc/{agent.process.pid}/fd"
     agent.goes_on()
@@ -549,6 +555,13 @@ def clients_that_stall():
     agent.end(128 + signal.SIGTERM)
 
 
+def give_up(agent, path):
+    try:
+        agent.ask(path)
+    except (OSError, http.client.HTTPException):
+        pass
+
+
 @case
 def a_server_that_dies_is_started_again():
     agent = busy()
@@ -562,9 +575,15 @@ def a_server_that_dies_is_started_again():
     for starts in (2, 3):
         wait_until("a server", server)
         first = server()
+        # The first one ends while it makes a profile.
+        if starts == 2:
+            client = threading.Thread(target=lambda: give_up(agent, "/debug/pprof/profile?seconds=600"))
+            client.start()
+            wait_until("a profile being made", lambda: agent.status()["agent"]["server"]["busy"])
         os.kill(first, signal.SIGKILL)
+        client.join()
         wait_until("another server", lambda: server() not in (0, first))
-        wait_until("counted", lambda: agent.status()["server"]["starts"] == starts)
+        wait_until("counted", lambda: agent.status()["agent"]["server"]["starts"] == starts)
     check(agent.ask("/debug/pprof/profile?seconds=0.3").status == 200, "a profile")
     last = server()
     os.kill(agent.process.pid, signal.SIGKILL)

@@ -641,8 +641,11 @@ static void the_status_is_json_without_secrets(void **state)
     OK(kymo_bytes_append(&bytes, "", 1));
     assert_string_equal(
         (const char *)bytes.data,
-        "{\"agent\":{\"interval_ns\":30000000000,\"intervals\":3,\"empty\":0,\"broken\":0,"
-        "\"lost_records\":9,\"last_error\":null,\"reporters\":[{\"reporter\":"
+        "{\"agent\":{\"version\":\"" KYMO_VERSION
+        "\",\"program_start\":\"2025-11-27T00:31:10.000Z\",\"interval_ns\":30000000000,"
+        "\"intervals\":3,\"empty\":0,\"broken\":0,"
+        "\"lost_records\":9,\"last_error\":null,\"waiting\":0,\"samples\":0,\"handler_ns\":0,"
+        "\"reporters\":[{\"reporter\":"
         "\"test:https://store/x\",\"format\":\".jfr\",\"delivered\":3,\"failures\":1,"
         "\"dropped\":0,\"waiting\":0,\"waiting_bytes\":0,\"last_delivery\":"
         "\"2025-11-27T00:32:40.200Z\",\"last_error\":\"as the test wants it\"}]}}");
