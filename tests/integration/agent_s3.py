@@ -7,6 +7,7 @@ What should arrive is what a local reporter beside the other wrote.
 import contextlib
 import io
 import json
+import os
 import pathlib
 import re
 import shutil
