@@ -63,7 +63,7 @@ static void key_error(kymo_json *j, const char *name, const kymo_error *error)
     kymo_json_null(j);
 }
 
-void kymo_agent_status_write(const struct kymo_agent_counts *s,
+void kymo_agent_status_write(const struct kymo_reporting_counts *s,
                              const struct kymo_agent_settings *settings, kymo_json *j)
 {
     kymo_json_key_u64(j, "interval_ns", settings->interval_ns);

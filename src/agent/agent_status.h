@@ -11,12 +11,12 @@
 #ifndef KYMO_AGENT_AGENT_STATUS_H
 #define KYMO_AGENT_AGENT_STATUS_H
 
-#include "agent/agent.h"
+#include "agent/reporting.h"
 #include "base/json.h"
 #include "base/str.h"
 
 /* Members of an object: settings and what became of intervals. */
-void kymo_agent_status_write(const struct kymo_agent_counts *status,
+void kymo_agent_status_write(const struct kymo_reporting_counts *status,
                              const struct kymo_agent_settings *settings, kymo_json *json);
 /* One object: a reporter, and what became of its profiles. */
 void kymo_agent_status_write_reporter(const struct kymo_deliver *deliver, kymo_json *json);

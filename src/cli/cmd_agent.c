@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
 #include "agent/reporter_callback.h"
+#include "agent/reporting.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -78,10 +78,10 @@ static int parse(int argc, char **argv, struct agent_command *c)
 }
 
 /* What became of it, where that is not what was asked for. */
-static void say_ending(const kymo_agent *agent, int is_done, int quiet)
+static void say_ending(const kymo_reporting *agent, int is_done, int quiet)
 {
-    struct kymo_agent_counts s;
-    kymo_agent_get_status(agent, &s);
+    struct kymo_reporting_counts s;
+    kymo_reporting_count(agent, &s);
     if (!is_done)
         kymo_fprint(stderr,
                     "kymo: the last profiles were not delivered in time (--deadline); %" PRIu64
@@ -96,7 +96,7 @@ static void say_ending(const kymo_agent *agent, int is_done, int quiet)
         kymo_info("%" PRIu64 " profiles were delivered", s.delivered);
 }
 
-static int run(const struct agent_command *c, kymo_agent *agent)
+static int run(const struct agent_command *c, kymo_reporting *agent)
 {
     kymo_error detail = {0};
     kymo_launch_result result;
@@ -105,11 +105,11 @@ static int run(const struct agent_command *c, kymo_agent *agent)
                                   .preload_path = c->program.preload,
                                   .quiet = 1,
                                   .stands_for_program = 1,
-                                  .intervals = kymo_agent_intervals(agent)};
-    const char *address = kymo_agent_listens_at(agent);
+                                  .intervals = kymo_reporting_intervals(agent)};
+    const char *address = kymo_reporting_listens_at(agent);
     if (address && !c->quiet)
         kymo_fprint(stderr, "kymo: profiles can be asked for at %s\n", address);
-    launch.spool = kymo_agent_open_file(agent, &detail);
+    launch.spool = kymo_reporting_open_file(agent, &detail);
     if (launch.spool < 0)
         return kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
     kymo_err err = kymo_launch(&launch, &result, &detail);
@@ -118,7 +118,7 @@ static int run(const struct agent_command *c, kymo_agent *agent)
         kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
     if (result.pid == 0)
         return kymo_program_start_status(&detail);
-    say_ending(agent, kymo_agent_finish(agent, c->settings.deadline_ns), c->quiet);
+    say_ending(agent, kymo_reporting_finish(agent, c->settings.deadline_ns), c->quiet);
     return kymo_program_exit_status(&result);
 }
 
@@ -133,14 +133,15 @@ static kymo_err record_joined(struct agent_command *c, kymo_error *detail)
     *detail = c->wrong;
     KYMO_TRY(c->wrong.code);
     KYMO_TRY(kymo_agent_settings_check(&c->settings, detail));
-    KYMO_TRY(kymo_agent_create(&c->settings, j->argv, &kymo_agent_real_system, &j->agent, detail));
-    launch.intervals = kymo_agent_intervals(j->agent);
-    launch.spool = kymo_agent_open_file(j->agent, detail);
+    KYMO_TRY(kymo_reporting_create(&c->settings, j->argv, &kymo_reporting_real_system, &j->agent,
+                                   detail));
+    launch.intervals = kymo_reporting_intervals(j->agent);
+    launch.spool = kymo_reporting_open_file(j->agent, detail);
     if (launch.spool < 0)
         return KYMO_E_IO;
     KYMO_TRY(kymo_launch(&launch, &result, detail));
     uint64_t deadline_ns = j->is_stopped ? j->deadline_ns : c->settings.deadline_ns;
-    if (!kymo_agent_finish(j->agent, deadline_ns))
+    if (!kymo_reporting_finish(j->agent, deadline_ns))
         return kymo_error_set(detail, KYMO_E_TIMEOUT, 0,
                               "the last profiles were not delivered in time");
     return KYMO_OK;
@@ -169,14 +170,14 @@ static int run_joined(struct agent_command *c)
     if (err != KYMO_OK && c->joined.agent)
         kymo_warn("%s", detail.message);
     kymo_joined_end(&c->joined, &detail);
-    kymo_agent_destroy(c->joined.agent);
+    kymo_reporting_destroy(c->joined.agent);
     return err == KYMO_OK ? KYMO_EXIT_OK : KYMO_EXIT_FAILED;
 }
 
 int kymo_cmd_agent(int argc, char **argv)
 {
     static struct agent_command c;
-    kymo_agent *agent = NULL;
+    kymo_reporting *agent = NULL;
     kymo_error detail = {0};
     int status = parse(argc, argv, &c);
     if (status >= 0)
@@ -187,12 +188,12 @@ int kymo_cmd_agent(int argc, char **argv)
     status = kymo_program_check(&c.program, c.settings.recording.alloc_bytes != 0);
     if (status >= 0)
         return status;
-    if (kymo_agent_create(&c.settings, c.program.argv, &kymo_agent_real_system, &agent, &detail) !=
-        KYMO_OK)
+    if (kymo_reporting_create(&c.settings, c.program.argv, &kymo_reporting_real_system, &agent,
+                              &detail) != KYMO_OK)
         status = kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
     else
         status = run(&c, agent);
-    kymo_agent_destroy(agent);
+    kymo_reporting_destroy(agent);
     kymo_program_deinit(&c.program);
     return status;
 }

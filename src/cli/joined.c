@@ -20,9 +20,9 @@ static void say(const struct kymo_joined *j, enum kymo_agent_link_what what, kym
 {
     struct kymo_agent_link_message m = {
         .magic = KYMO_AGENT_LINK_MAGIC, .what = what, .error = error, .number = (uint64_t)getpid()};
-    struct kymo_agent_counts s = {.intervals = 0};
+    struct kymo_reporting_counts s = {.intervals = 0};
     if (j->agent)
-        kymo_agent_get_status(j->agent, &s);
+        kymo_reporting_count(j->agent, &s);
     m.counts = (struct kymo_agent_link_counts){
         .intervals = s.intervals,
         .empty = s.empty,
@@ -68,12 +68,13 @@ static int shall_stop(void *context, kymo_launch_change *change, void *change_co
     while (!j->is_stopped && hear(j, &h)) {
         kymo_error why = {.code = KYMO_OK};
         if (h.message.what == KYMO_AGENT_LINK_FLUSH)
-            kymo_agent_flush_now(j->agent);
+            kymo_reporting_flush_now(j->agent);
         else if (h.message.what == KYMO_AGENT_LINK_STATUS)
             say(j, KYMO_AGENT_LINK_STATUS, KYMO_OK, NULL);
         else if (h.message.what == KYMO_AGENT_LINK_CHANGE)
             say(j, KYMO_AGENT_LINK_CHANGED,
-                kymo_agent_set(j->agent, h.settings, change, change_context, &why), why.message);
+                kymo_reporting_set(j->agent, h.settings, change, change_context, &why),
+                why.message);
         j->is_stopped = h.message.what == KYMO_AGENT_LINK_STOP;
         j->deadline_ns = h.message.number;
     }

@@ -11,7 +11,7 @@
 #ifndef KYMO_CLI_JOINED_H
 #define KYMO_CLI_JOINED_H
 
-#include "agent/agent.h"
+#include "agent/reporting.h"
 #include "launch/launch.h"
 
 struct kymo_joined {
@@ -20,7 +20,7 @@ struct kymo_joined {
     char text[8192]; /* its command line, with NULs between */
     char *argv[64];  /* in text; NULL at its end */
     struct kymo_launch_join for_launch;
-    kymo_agent *agent;
+    kymo_reporting *agent;
     int is_stopped; /* it asked for the end */
     uint64_t deadline_ns;
 };

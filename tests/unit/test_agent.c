@@ -2,7 +2,7 @@
 /*
  * The agent on a virtual clock, with an engine, workers and reporters that do what a test says.
  */
-#include "agent/agent.h"
+#include "agent/reporting.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -139,8 +139,8 @@ static void fake_stop(struct kymo_worker *worker)
 }
 
 static const struct kymo_deliver_workers fake_workers = {fake_start, fake_has_ended, fake_stop};
-static const struct kymo_agent_system fake_system = {fake_monotonic, fake_realtime, fake_pause,
-                                                     &fake_workers, NULL};
+static const struct kymo_reporting_system fake_system = {fake_monotonic, fake_realtime, fake_pause,
+                                                         &fake_workers, NULL};
 
 /* ---- a reporter ---- */
 
@@ -205,7 +205,7 @@ static const struct kymo_reporter_kind in_parts = {
 
 struct run {
     struct kymo_agent_settings settings;
-    kymo_agent *agent;
+    kymo_reporting *agent;
     const struct kymo_launch_intervals *intervals;
     int file;
     uint64_t start_ns;
@@ -237,10 +237,10 @@ static void begin(struct run *run, unsigned reporters)
         strcpy(r->extension, i % 2 ? ".kymo" : ".jfr");
     }
     run->settings.n_reporters = reporters;
-    OK(kymo_agent_create(&run->settings, (char *const[]){"/usr/bin/prog", NULL}, &fake_system,
-                         &run->agent, NULL));
-    run->intervals = kymo_agent_intervals(run->agent);
-    run->file = kymo_agent_open_file(run->agent, NULL);
+    OK(kymo_reporting_create(&run->settings, (char *const[]){"/usr/bin/prog", NULL}, &fake_system,
+                             &run->agent, NULL));
+    run->intervals = kymo_reporting_intervals(run->agent);
+    run->file = kymo_reporting_open_file(run->agent, NULL);
     assert_true(run->file >= 0);
     run->intervals->started(run->intervals->context, 42);
     run->start_ns = fake.now_ns;
@@ -280,14 +280,14 @@ static void pass(struct run *run, uint64_t ns)
 static int finish(struct run *run)
 {
     end_interval(run, 1);
-    return kymo_agent_finish(run->agent, run->settings.deadline_ns);
+    return kymo_reporting_finish(run->agent, run->settings.deadline_ns);
 }
 
-static struct kymo_agent_counts end(struct run *run)
+static struct kymo_reporting_counts end(struct run *run)
 {
-    struct kymo_agent_counts status;
-    kymo_agent_get_status(run->agent, &status);
-    kymo_agent_destroy(run->agent);
+    struct kymo_reporting_counts status;
+    kymo_reporting_count(run->agent, &status);
+    kymo_reporting_destroy(run->agent);
     return status;
 }
 
@@ -303,7 +303,7 @@ static void it_ticks_and_reports(void **state)
     fake.reporting_ns = SECOND / 2;
     pass(&run, 65 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     assert_string_equal(fake.reported, "r0 1 JFR0 .jfr 1000-1030\n"
                                        "r1 1 JFR0 .kymo 1000-1030\n"
                                        "r0 2 JFR1 .jfr 1030-1060\n"
@@ -328,7 +328,7 @@ static void an_empty_interval_is_counted_and_not_sent(void **state)
     assert_int_equal(fake.reports, 0);
     /* The last one says how the program ended. */
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     assert_int_equal(fake.reports, 1);
     assert_int_equal(s.empty, 3);
     assert_int_equal(s.intervals, 4);
@@ -346,7 +346,7 @@ static void a_failing_reporter_gets_each_profile_once(void **state)
     /* The longest pause is a minute. */
     pass(&run, 61 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     assert_int_equal(fake.reports, 13);
     assert_int_equal(s.delivered, 13);
     assert_int_equal(s.dropped, 0);
@@ -365,18 +365,18 @@ static void what_waits_is_bounded(void **state)
     struct run run;
     begin(&run, 1);
     run.settings.spool_bytes = 10; /* two of "JFRn" and a half */
-    kymo_agent_destroy(run.agent);
+    kymo_reporting_destroy(run.agent);
     close(run.file);
-    OK(kymo_agent_create(&run.settings, (char *const[]){"prog", NULL}, &fake_system, &run.agent,
-                         NULL));
-    run.intervals = kymo_agent_intervals(run.agent);
-    run.file = kymo_agent_open_file(run.agent, NULL);
+    OK(kymo_reporting_create(&run.settings, (char *const[]){"prog", NULL}, &fake_system, &run.agent,
+                             NULL));
+    run.intervals = kymo_reporting_intervals(run.agent);
+    run.file = kymo_reporting_open_file(run.agent, NULL);
     run.intervals->started(run.intervals->context, 42);
     fake.report_error = KYMO_E_IO;
     pass(&run, 305 * SECOND);
     fake.report_error = KYMO_OK;
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     /* The newest are kept: 9, 10 (5 bytes: "JFR10"). */
     assert_int_equal(s.delivered, 2);
     assert_int_equal(s.dropped, 9);
@@ -399,7 +399,7 @@ static void what_waits_leaves_descriptors(void **state)
     fake.report_error = KYMO_OK;
     assert_true(finish(&run));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     assert_int_equal(s.delivered, 4);
     assert_int_equal(s.dropped, 7);
     assert_non_null(strstr(fake.reported, "JFR7 "));
@@ -410,15 +410,15 @@ static void what_waits_leaves_descriptors(void **state)
 static void begin_remote(struct run *run, uint64_t finding_ns)
 {
     begin(run, 2);
-    kymo_agent_destroy(run->agent);
+    kymo_reporting_destroy(run->agent);
     close(run->file);
     run->settings.reporters[1].kind = &remote;
     OK(kymo_metadata_put(&run->settings.labels, "team", "mine"));
     fake.finding_ns = finding_ns;
-    OK(kymo_agent_create(&run->settings, (char *const[]){"prog", NULL}, &fake_system, &run->agent,
-                         NULL));
-    run->intervals = kymo_agent_intervals(run->agent);
-    run->file = kymo_agent_open_file(run->agent, NULL);
+    OK(kymo_reporting_create(&run->settings, (char *const[]){"prog", NULL}, &fake_system,
+                             &run->agent, NULL));
+    run->intervals = kymo_reporting_intervals(run->agent);
+    run->file = kymo_reporting_open_file(run->agent, NULL);
     run->intervals->started(run->intervals->context, 42);
 }
 
@@ -488,7 +488,7 @@ static void some_reporters_get_an_interval_in_parts(void **state)
     assert_true(finish(&run));
     assert_string_equal(fake.parts, "chcwh");
     assert_int_equal(fake.reports, 6);
-    kymo_agent_destroy(run.agent);
+    kymo_reporting_destroy(run.agent);
     assert_int_equal(count_descriptors(), before);
 }
 
@@ -503,7 +503,7 @@ static void a_reporter_that_hangs_is_ended(void **state)
     fake.reporting_ns = 0;
     pass(&run, 120 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     /* The test's report comes through at once, so each try was one. */
     assert_int_equal(s.delivered, 22);
     assert_int_equal(s.dropped, 0);
@@ -519,7 +519,7 @@ static void what_is_refused_for_good_is_dropped(void **state)
     fake.report_error = KYMO_OK;
     pass(&run, 31 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     assert_int_equal(s.dropped, 1);
     assert_int_equal(s.delivered, 2);
     assert_string_equal(s.reason.message, "as the test wants it");
@@ -534,7 +534,7 @@ static void an_interval_that_cannot_be_encoded_is_one_only(void **state)
     pass(&run, 31 * SECOND);
     fake.encode_error = KYMO_OK;
     assert_true(finish(&run));
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     assert_int_equal(s.broken, 1);
     assert_int_equal(s.delivered, 1);
 }
@@ -547,7 +547,7 @@ static void encoding_that_does_not_keep_up_loses_the_oldest(void **state)
     begin(&run, 1);
     fake.encoding_ns = 100 * SECOND;
     pass(&run, 1200 * SECOND);
-    struct kymo_agent_counts s = end(&run);
+    struct kymo_reporting_counts s = end(&run);
     close(run.file);
     assert_int_equal(s.intervals, 40);
     /* A third is encoded, eight wait, the rest is lost and counted. */
