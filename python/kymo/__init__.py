@@ -10,12 +10,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors
     from kymo._dump import dump, dump_on
     from kymo._marks import counter, describe, label, marker, now, scope, set_label
-    from kymo._start import start, stop, traced
+    from kymo._start import pause, resume, start, stop, traced
 
-__all__ = ["counter", "describe", "dump", "dump_on", "label", "marker", "now", "scope", "set_label", "start", "stop", "traced"]
+__all__ = ["counter", "describe", "dump", "dump_on", "label", "marker", "now", "pause", "resume", "scope", "set_label",
+           "start", "stop", "traced"]
 
 _PARTS = {"dump": "kymo._dump", "dump_on": "kymo._dump",
-          "start": "kymo._start", "stop": "kymo._start", "traced": "kymo._start"}
+          "pause": "kymo._start", "resume": "kymo._start", "start": "kymo._start", "stop": "kymo._start",
+          "traced": "kymo._start"}
 
 
 def __getattr__(name):

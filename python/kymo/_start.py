@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""start and stop. kymo.pth calls begin() in each interpreter whose environment asks for it: before the program,
+"""start, stop, pause and resume. kymo.pth calls begin() in each interpreter whose environment asks for it: before the program,
 so this imports only what each interpreter has loaded by then."""
 import os
 import sys
@@ -46,6 +46,19 @@ def stop():
     """Ends what start began, in all threads."""
     from kymo import _kymo
     _kymo.stop()
+
+
+def pause():
+    """Traces nothing until resume(), in no thread. Without a trace it does nothing. stop(), start() and the end of
+    the outermost block of traced() end the pause, too."""
+    from kymo import _kymo
+    _kymo.pause()
+
+
+def resume():
+    """Goes on with the options that were there before pause()."""
+    from kymo import _kymo
+    _kymo.resume()
 
 
 def traced(**options):

@@ -11,6 +11,7 @@
 struct tracer_options tracer_options = {.natives = 1, .exceptions = TRACER_ALL};
 
 static int is_hooked;
+static int is_paused; /* is not hooked, and resume() hooks it again */
 
 static int is_main(void)
 {
@@ -83,10 +84,24 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
     int was_hooked = is_hooked;
     if (!was_hooked && !hook(&options))
         return NULL;
+    is_paused = 0;
     if (!is_block || (blocks == 0 && !was_hooked))
         is_of_block = is_block;
     blocks += is_block != 0;
     return PyBool_FromLong(is_hooked);
+}
+
+/* Returns 0 with an exception. */
+static int unhook(void)
+{
+    if (!is_hooked)
+        return 1;
+    if (tracer_unhook() < 0)
+        return 0;
+    tracer_markers_unhook();
+    tracer_calls->end();
+    is_hooked = 0;
+    return 1;
 }
 
 static PyObject *stop(PyObject *self, PyObject *none)
@@ -95,13 +110,34 @@ static PyObject *stop(PyObject *self, PyObject *none)
     (void)none;
     if (!is_main())
         Py_RETURN_NONE;
-    if (is_hooked && tracer_unhook() < 0)
+    if (!unhook())
         return NULL;
-    if (is_hooked) {
-        tracer_markers_unhook();
-        tracer_calls->end();
-    }
-    is_hooked = 0;
+    is_paused = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *pause_tracing(PyObject *self, PyObject *none)
+{
+    (void)self;
+    (void)none;
+    if (!is_main() || !is_hooked)
+        Py_RETURN_NONE;
+    if (!unhook())
+        return NULL;
+    is_paused = 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *resume(PyObject *self, PyObject *none)
+{
+    struct tracer_options same = tracer_options;
+    (void)self;
+    (void)none;
+    if (!is_main() || !is_paused)
+        Py_RETURN_NONE;
+    if (!hook(&same))
+        return NULL;
+    is_paused = 0;
     Py_RETURN_NONE;
 }
 
@@ -137,6 +173,8 @@ static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
      "Traces all threads. False: no recorder wants it."},
     {"stop", stop, METH_NOARGS, "Ends what start began."},
+    {"pause", pause_tracing, METH_NOARGS, "Ends it until resume."},
+    {"resume", resume, METH_NOARGS, "Goes on as before pause."},
     {"end_block", end_block, METH_NOARGS, "Ends what start(block=True) began."},
     {NULL, NULL, 0, NULL},
 };

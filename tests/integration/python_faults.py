@@ -721,7 +721,8 @@ for hidden in ({"include": ["/nowhere/*"]}, {}, {"include": ["/nowhere/*"]}, {"l
 
 
 def blocks(interpreter):
-    """Blocks in blocks, in functions that call themselves, in threads; a block ends nothing that ran before."""
+    """Blocks in blocks, in functions that call themselves, in threads; a block ends nothing that ran before.
+    Pauses end with what they are of."""
     env = {**os.environ, "KYMO_TRACE_PYTHON": "off"}
     expect_leaves(traced(interpreter, """
 import kymo, threading
@@ -753,6 +754,33 @@ try:
     with kymo.traced(): raise KeyError
 except KeyError: work(1000)
 """, env=env), 1 + 10 + 10 + 50 + 5)
+    expect_leaves(traced(interpreter, """
+import kymo
+kymo.resume(); kymo.pause(); kymo.resume()  # of nothing
+work(1000)
+kymo.start(exclude=("*nothing*",))
+work(1)
+kymo.pause(); kymo.pause()
+work(1000)
+kymo.resume(); kymo.resume()
+work(10)
+with kymo.traced():
+    work(100)
+    kymo.pause()
+    work(1000)
+work(1000)
+kymo.resume()
+work(50)
+kymo.pause()
+kymo.stop()
+kymo.resume()
+work(1000)
+with kymo.traced():
+    work(5)
+    kymo.pause()
+kymo.resume()
+work(1000)
+""", env=env), 1 + 10 + 100 + 50 + 5)
     expect_leaves(traced(interpreter, """
 import kymo
 kymo.start()
