@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent_status.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define WHITE " \t\r\n"
@@ -34,12 +33,14 @@ void kymo_text_put_public(kymo_str *out, const char *text)
     kymo_str_puts(out, text);
 }
 
-/* The prefix of some kinds is the begin of a URL. */
+/* The prefix of some kinds is the begin of a URL, which may have blanks in it. */
 void kymo_reporter_put_public(kymo_str *out, const struct kymo_reporter *r)
 {
-    char target[sizeof r->target + 32];
-    snprintf(target, sizeof target, "%s%s", r->kind->prefix, r->target);
-    kymo_text_put_public(out, target);
+    kymo_str_puts(out, r->kind->prefix);
+    if (strstr(r->kind->prefix, "://"))
+        put_rest_of_url(out, r->target, strlen(r->target));
+    else
+        kymo_str_puts(out, r->target);
 }
 
 static void key_text(kymo_json *j, const char *name, kymo_str *text)

@@ -167,7 +167,7 @@ def refused(code, env, *options, **of_store):
         check(not store.objects, "it was stored")
         check(set(store.codes) == {code}, store.codes)
         check("answers 4" in done.said and code in done.said, done.said)
-        check("endpoint=" not in done.said, "a query in the log")
+        check("endpoint=" not in done.said, f"a query in the log: {done.said}")
     return done
 
 

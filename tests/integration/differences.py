@@ -117,11 +117,13 @@ for i in range({turns}):
 
 
 def lives(rows):
-    """Of each row that has some: how many objects live from when on, by their bucket."""
+    """By function: how many objects live from when on, by their bucket. Two rows may be of functions that are
+    called the same."""
     found = {}
     for row in rows:
-        if row["lifetimes"]:
-            found[row["name"], row["file"], row["line"], row["module"]] = {life[0]: life[1:] for life in row["lifetimes"]}
+        for begin, *counts in row["lifetimes"]:
+            buckets = found.setdefault((row["name"], row["file"], row["line"], row["module"]), {})
+            buckets[begin] = [a + b for a, b in zip(counts, buckets.get(begin, [0] * len(counts)))]
     return found
 
 
