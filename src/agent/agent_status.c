@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent_status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WHITE " \t\r\n"
@@ -36,11 +37,12 @@ void kymo_text_put_public(kymo_str *out, const char *text)
 /* The prefix of some kinds is the begin of a URL, which may have blanks in it. */
 void kymo_reporter_put_public(kymo_str *out, const struct kymo_reporter *r)
 {
-    kymo_str_puts(out, r->kind->prefix);
-    if (strstr(r->kind->prefix, "://"))
-        put_rest_of_url(out, r->target, strlen(r->target));
-    else
-        kymo_str_puts(out, r->target);
+    char target[sizeof r->target + 32];
+    snprintf(target, sizeof target, "%s%s", r->kind->prefix, r->target);
+    const char *at = strstr(target, "://");
+    const char *url = at ? at + 3 : target + strlen(target);
+    kymo_str_append(out, target, (size_t)(url - target));
+    put_rest_of_url(out, url, strlen(url));
 }
 
 static void key_text(kymo_json *j, const char *name, kymo_str *text)
