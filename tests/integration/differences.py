@@ -123,7 +123,7 @@ def lives(rows):
     for row in rows:
         for begin, *counts in row["lifetimes"]:
             buckets = found.setdefault((row["name"], row["file"], row["line"], row["module"]), {})
-            buckets[begin] = [a + b for a, b in zip(counts, buckets.get(begin, [0] * len(counts)))]
+            buckets[begin] = [round(a + b, 3) for a, b in zip(counts, buckets.get(begin, [0] * len(counts)))]
     return found
 
 
