@@ -227,16 +227,11 @@ static kymo_err send(struct kymo_request *r, const struct kymo_http_target *targ
 {
     static struct kymo_http_answer answer;
     KYMO_TRY(compress_body(body, detail));
-    r->method = "POST";
-    r->body = body->data;
-    r->body_bytes = body->len;
-    r->timeout_ms = target->timeout_ms;
     r->explain = explain;
     kymo_str_printf(&r->url, "%s%s", target->url, has_path(target->url) ? "" : PATH);
     kymo_str_puts(kymo_request_header(r, "Content-Type"), "application/x-protobuf");
     kymo_str_puts(kymo_request_header(r, "Content-Encoding"), "gzip");
-    KYMO_TRY(kymo_request_authorize(r, target, detail));
-    KYMO_TRY(kymo_request_send(r, &answer, detail));
+    KYMO_TRY(kymo_request_post(r, target, body, &answer, detail));
     return judge(&answer, detail);
 }
 

@@ -229,13 +229,8 @@ static kymo_err send(struct kymo_request *r, const struct kymo_http_target *targ
                      const kymo_bytes *body, kymo_error *detail)
 {
     static struct kymo_http_answer answer;
-    r->method = "POST";
-    r->body = body->data;
-    r->body_bytes = body->len;
-    r->timeout_ms = target->timeout_ms;
     r->explain = explain;
-    KYMO_TRY(kymo_request_authorize(r, target, detail));
-    return kymo_request_send(r, &answer, detail);
+    return kymo_request_post(r, target, body, &answer, detail);
 }
 
 kymo_err kymo_pyroscope_push(const struct kymo_reporter *reporter,

@@ -120,6 +120,18 @@ kymo_err kymo_request_send(const struct kymo_request *r, struct kymo_http_answer
     return answer->status >= 200 && answer->status < 300 ? KYMO_OK : refuse(r, answer, detail);
 }
 
+kymo_err kymo_request_post(struct kymo_request *r, const struct kymo_http_target *target,
+                           const kymo_bytes *body, struct kymo_http_answer *answer,
+                           kymo_error *detail)
+{
+    r->method = "POST";
+    r->body = body->data;
+    r->body_bytes = body->len;
+    r->timeout_ms = target->timeout_ms;
+    KYMO_TRY(kymo_request_authorize(r, target, detail));
+    return kymo_request_send(r, answer, detail);
+}
+
 void kymo_request_deinit(struct kymo_request *r)
 {
     kymo_str_deinit(&r->url);

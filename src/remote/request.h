@@ -45,6 +45,11 @@ kymo_err kymo_request_authorize(struct kymo_request *request, const struct kymo_
 KYMO_NODISCARD
 kymo_err kymo_request_send(const struct kymo_request *request, struct kymo_http_answer *answer,
                            kymo_error *detail);
+/* The same by POST with this body, as the target wants it: its time limit and authorization. */
+KYMO_NODISCARD
+kymo_err kymo_request_post(struct kymo_request *request, const struct kymo_http_target *target,
+                           const kymo_bytes *body, struct kymo_http_answer *answer,
+                           kymo_error *detail);
 void kymo_request_deinit(struct kymo_request *request);
 
 /* Appends the file of a profile from an offset on. */
