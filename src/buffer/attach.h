@@ -10,9 +10,10 @@
  *               of the session, of the page that holds the recorder's bell (a futex's word), and
  *               of the row tables of the whole recording, which can only be read
  *   library  -> READY once handler and main thread are in place
- *   recorder -> GO once the main thread's perf event is armed (or cannot be opened)
  *
- * Then both close: nothing of ours stays open in the program.
+ * Then both close: nothing of ours stays open in the program. The library does not wait for the
+ * main thread's perf event, which READY asks for: what the thread uses till then is in the weight
+ * of its first sample.
  */
 #ifndef KYMO_BUFFER_ATTACH_H
 #define KYMO_BUFFER_ATTACH_H
@@ -33,7 +34,6 @@ enum kymo_attach_kind {
     KYMO_ATTACH_HELLO = 1,
     KYMO_ATTACH_WELCOME = 2,
     KYMO_ATTACH_READY = 3,
-    KYMO_ATTACH_GO = 4,
 };
 
 /* What comes with WELCOME, in this order. */

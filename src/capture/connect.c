@@ -116,9 +116,9 @@ static void close_all(int fds[KYMO_ATTACH_MEMORIES])
     }
 }
 
-/* One message of this kind, and the descriptors that came with it (-1: none). */
-static int hear(int fd, enum kymo_attach_kind kind, int patience_seconds,
-                struct kymo_attach_message *m, int passed[KYMO_ATTACH_MEMORIES])
+/* WELCOME, and the descriptors that came with it (-1: none). */
+static int hear_welcome(int fd, int patience_seconds, struct kymo_attach_message *m,
+                        int passed[KYMO_ATTACH_MEMORIES])
 {
     int looks = patience_seconds * LOOKS_A_SECOND;
     union {
@@ -142,7 +142,7 @@ static int hear(int fd, enum kymo_attach_kind kind, int patience_seconds,
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
         c->cmsg_len >= CMSG_LEN(0) && c->cmsg_len <= CMSG_LEN(KYMO_ATTACH_MEMORIES * sizeof(int)))
         memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-    return n == (long)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == kind;
+    return n == (long)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == KYMO_ATTACH_WELCOME;
 }
 
 static void unmap(const void *map, uint64_t bytes)
@@ -190,8 +190,7 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
     *why = "the recorder does not answer";
-    if (!say(fd, KYMO_ATTACH_HELLO, call) ||
-        !hear(fd, KYMO_ATTACH_WELCOME, call->patience_seconds, &m, memory))
+    if (!say(fd, KYMO_ATTACH_HELLO, call) || !hear_welcome(fd, call->patience_seconds, &m, memory))
         goto fail;
     *why = "the recorder is of another version";
     err = KYMO_E_VERSION;
@@ -234,13 +233,9 @@ fail:
     return err;
 }
 
-void kymo_attach_finish(int socket, int patience_seconds)
+void kymo_attach_finish(int socket)
 {
-    struct kymo_attach_message m;
-    int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
-    if (say(socket, KYMO_ATTACH_READY, NULL))
-        (void)hear(socket, KYMO_ATTACH_GO, patience_seconds, &m, none);
-    close_all(none);
+    (void)say(socket, KYMO_ATTACH_READY, NULL);
     close_raw(socket);
 }
 

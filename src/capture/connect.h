@@ -45,8 +45,8 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
 /* Whether a recorder listens under this name: 0 only where that is sure, since it has ended. */
 int kymo_attach_is_reachable(const char *name);
 
-/* Says READY, waits for GO so long at most, closes the socket. */
-KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket, int patience_seconds);
+/* Says READY, closes the socket. */
+KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket);
 
 /* The opposite of kymo_attach: unmaps everything, closes the socket. */
 KYMO_SIGNAL_SAFE void kymo_attach_undo(struct kymo_attachment *attachment);

@@ -155,7 +155,7 @@ static KYMO_NOINLINE void attach(void)
         kymo_alloc_calls->forked(p);
     kymo_mark_links_start();
     kymo_store_release(&session->attached, 1u);
-    kymo_attach_finish(socket, PATIENCE_SECONDS);
+    kymo_attach_finish(socket);
     /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
 }

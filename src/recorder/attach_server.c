@@ -92,10 +92,3 @@ int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcom
     }
     return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
 }
-
-void kymo_attach_go(int connection)
-{
-    struct kymo_attach_message m = {.magic = KYMO_ATTACH_MAGIC, .kind = KYMO_ATTACH_GO};
-    ssize_t ignored = send(connection, &m, sizeof m, MSG_NOSIGNAL);
-    (void)ignored;
-}

@@ -44,6 +44,5 @@ int kymo_attach_hear(int connection, enum kymo_attach_kind kind, struct kymo_att
  * that are -1 are left out. Returns 0 on failure. */
 int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcome,
                         const int memories[KYMO_ATTACH_MEMORIES]);
-void kymo_attach_go(int connection);
 
 #endif

@@ -217,18 +217,28 @@ void kymo_host_set_foreign(kymo_host *h)
     h->session->engine = KYMO_SESSION_TIMER;
 }
 
-void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main_cpu_before)
+void kymo_host_identify(kymo_host *h, pid_t pid)
 {
     h->pid = h->out.pid = pid;
+    h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
+    (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
+    h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
+    kymo_host_note_status(h);
+}
+
+const char *kymo_host_executable(const kymo_host *h)
+{
+    return h->out.executable;
+}
+
+void kymo_host_attached(kymo_host *h, uint32_t process, uint64_t main_cpu_before)
+{
+    const pid_t pid = h->pid;
     h->out.session = h->session;
     h->out.process = process;
     kymo_store_relaxed(&h->session->recorded_as, process + 1);
     h->out.main_cpu_before = main_cpu_before;
     memcpy(h->out.main_name, h->session->name, sizeof h->out.main_name - 1);
-    h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
-    (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
-    h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
-    kymo_host_note_status(h);
     /* On failure generated code has no names. */
     if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)
         h->out.jit = NULL;
@@ -440,7 +450,10 @@ void kymo_host_beat(kymo_host *h)
 
 kymo_err kymo_host_first_round(kymo_host *h)
 {
-    KYMO_TRY(kymo_host_hear(h));
+    kymo_host_notice_exec(h, 1);
+    /* A thread's number may be another's by now. */
+    if (kymo_task_image_lives(h->image))
+        KYMO_TRY(kymo_host_hear(h));
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     /* Threads that run already are sampled once they have been found. */
     h->next_scan_ns = h->is_late ? 0 : h->last_round_ns + SCAN_NS;

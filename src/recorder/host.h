@@ -94,9 +94,14 @@ void kymo_host_set_foreign(kymo_host *host);
  */
 void kymo_host_set_late(kymo_host *host);
 
-/* The session's process image has attached. process: its id in the recording; its process event
- * has been written. main_cpu_before: CPU time of its main thread before this image. */
-void kymo_host_attached(kymo_host *host, pid_t pid, uint32_t process, uint64_t main_cpu_before);
+/* Reads in /proc what tells this image of the process from others. The process must wait for us
+ * meanwhile: it may become another image, or end, at once. */
+void kymo_host_identify(kymo_host *host, pid_t pid);
+/* The path of its executable then; "" if it is not known. */
+const char *kymo_host_executable(const kymo_host *host);
+/* That image has attached. process: its id in the recording; its process event has been written.
+ * main_cpu_before: CPU time of its main thread before this image. */
+void kymo_host_attached(kymo_host *host, uint32_t process, uint64_t main_cpu_before);
 /* The minor version of a CPython 3 in it whose frames cannot be read; 0: there is none. */
 uint32_t kymo_host_unread_python(const kymo_host *host);
 /* Whether its main thread has taken a slot. */
@@ -106,7 +111,7 @@ int kymo_host_is_attached(const kymo_host *host);
  * also searches /proc for threads that no hook announced. */
 KYMO_NODISCARD
 kymo_err kymo_host_round(kymo_host *host);
-/* The first round, short because the process waits for it: the rest is done later. */
+/* The first round: arms its threads, unless that image has ended meanwhile. */
 KYMO_NODISCARD
 kymo_err kymo_host_first_round(kymo_host *host);
 /* Samples every thread, for wall time. */

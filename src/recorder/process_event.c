@@ -33,27 +33,41 @@ pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
     return parent <= INT_MAX ? (pid_t)parent : 0;
 }
 
-kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
-                                  pid_t pid, pid_t parent, uint64_t start_ns)
+kymo_err kymo_process_facts_read(struct kymo_process_facts *facts)
 {
-    char link[64];
-    char exe[PATH_MAX];
-    kymo_err err = KYMO_OK;
-    KYMO_VEC(const char *) argv = {0};
+    if (facts->parent <= 0)
+        facts->parent = kymo_process_parent(facts->pid, NULL);
     char *command = malloc(COMMAND_BYTES_MAX);
     if (!command)
         return KYMO_E_NOMEM;
-    size_t len = kymo_proc_file_read(command, COMMAND_BYTES_MAX, "/proc/%d/cmdline", (int)pid);
-    for (size_t at = 0; at < len && err == KYMO_OK; at += strlen(command + at) + 1)
-        err = kymo_vec_push(&argv, command + at);
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-    ssize_t n = readlink(link, exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
+    size_t len =
+        kymo_proc_file_read(command, COMMAND_BYTES_MAX, "/proc/%d/cmdline", (int)facts->pid);
+    char *fitting = realloc(command, len + 1);
+    facts->command = fitting ? fitting : command;
+    facts->command_bytes = len;
+    return KYMO_OK;
+}
+
+void kymo_process_facts_deinit(struct kymo_process_facts *facts)
+{
+    free(facts->command);
+    facts->command = NULL;
+    facts->command_bytes = 0;
+}
+
+kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
+                                  const struct kymo_process_facts *facts, const char *exe)
+{
+    kymo_err err = KYMO_OK;
+    KYMO_VEC(const char *) argv = {0};
+    for (size_t at = 0; at < facts->command_bytes && err == KYMO_OK;
+         at += strlen(facts->command + at) + 1)
+        err = kymo_vec_push(&argv, facts->command + at);
     kymo_event_process e = {
         .process = number,
-        .pid = pid,
-        .parent_pid = parent > 0 ? parent : kymo_process_parent(pid, NULL),
-        .start_ns = start_ns,
+        .pid = facts->pid,
+        .parent_pid = facts->parent,
+        .start_ns = facts->start_ns,
         .exe = exe,
         .argc = (uint32_t)argv.len,
         .argv = argv.data,
@@ -61,6 +75,5 @@ kymo_err kymo_process_event_write(const kymo_event_handler *events, void *contex
     if (err == KYMO_OK)
         err = events->process(context, &e);
     kymo_vec_deinit(&argv);
-    free(command);
     return err;
 }

@@ -16,11 +16,24 @@
 #include "base/error.h"
 #include "recording/events.h"
 
-/* Writes the event of process `number`, which now has this pid. parent: 0 if it is to be found
- * out. */
+/* What names a process. Zeroes: nothing. */
+struct kymo_process_facts {
+    pid_t pid, parent; /* parent 0: not known */
+    uint64_t start_ns;
+    char *command; /* its arguments, each with its NUL; from malloc */
+    size_t command_bytes;
+};
+
+/* Reads the command line of facts->pid, and its parent if that is 0. On KYMO_E_NOMEM the former is
+ * empty. */
+KYMO_NODISCARD
+kymo_err kymo_process_facts_read(struct kymo_process_facts *facts);
+void kymo_process_facts_deinit(struct kymo_process_facts *facts);
+
+/* Writes the event of process `number`. exe: the path of its executable, may be "". */
 KYMO_NODISCARD
 kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
-                                  pid_t pid, pid_t parent, uint64_t start_ns);
+                                  const struct kymo_process_facts *facts, const char *exe);
 
 /* The parent of a process; 0: not known. start_ns (may be NULL): when the process began. It is
  * rounded down, since the kernel gives it in ticks. */

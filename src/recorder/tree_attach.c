@@ -2,8 +2,11 @@
 /*
  * tree_attach.c - how an image attaches to a recording.
  *
- *   connection -> HELLO -> permitted? room? -> a host -> WELCOME -> READY -> its first round,
- *   which arms the main thread -> GO
+ *   connection -> HELLO -> permitted? room? -> a host, what /proc says of it -> WELCOME
+ *   -> READY -> its first round, which arms the main thread
+ *
+ * The process waits for WELCOME alone. So all that names it is read before: by READY it may have
+ * ended already, or called exec.
  *
  * The recorder never blocks on a connection: one that sends nothing is closed after some time. If
  * the process has an image already, the new one replaces it: the process called exec, or it has the
@@ -16,6 +19,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +30,11 @@
 #include "base/log.h"
 #include "observe/descriptors.h"
 #include "observe/task.h"
-#include "recorder/process_event.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
 
 #define HELLO_PATIENCE_NS 1000000000ull
+#define HELLO_TURNS 8 /* cheaper than to sleep once more */
 #define READY_PATIENCE_NS 10000000000ull
 #define IMAGES_MAX 8192
 #define CALLERS_MAX 64u
@@ -85,7 +89,7 @@ static int is_stranger(kymo_tree *t, const struct kymo_attach_peer *peer)
     return 1;
 }
 
-/* ---- READY, GO ---- */
+/* ---- READY ---- */
 
 static void say_goodbye(struct kymo_tree_image *image)
 {
@@ -110,7 +114,7 @@ static uint64_t begin_ns(const struct kymo_tree_image *image)
     uint64_t fork_ns;
     const struct kymo_tree_image *parent =
         kymo_tree_find(t, kymo_process_parent(image->pid, &fork_ns));
-    uint64_t least_ns = parent ? parent->start_ns + 1 : t->start_ns;
+    uint64_t least_ns = parent ? parent->facts.start_ns + 1 : t->start_ns;
     if (fork_ns < least_ns)
         fork_ns = least_ns;
     return fork_ns < start_ns ? fork_ns : start_ns;
@@ -145,25 +149,41 @@ static kymo_err tell_python(const struct kymo_tree_image *image)
     return t->config.events->note(t->config.events_context, &e);
 }
 
+/* The recording names this image already. */
+static int is_first_of_program(const struct kymo_tree_image *image)
+{
+    return image->pid == image->tree->program && !image->tree->program_came;
+}
+
+static kymo_err identify(struct kymo_tree_image *image)
+{
+    kymo_host_identify(image->host, image->pid);
+    if (is_first_of_program(image)) {
+        image->facts.start_ns = image->tree->start_ns;
+        return KYMO_OK;
+    }
+    image->facts.start_ns = begin_ns(image);
+    return kymo_process_facts_read(&image->facts);
+}
+
 static kymo_err take_in(struct kymo_tree_image *image)
 {
     kymo_tree *t = image->tree;
     const struct kymo_host_config *c = &t->config;
-    if (image->pid == t->program && !t->program_came) {
+    if (is_first_of_program(image)) {
         t->program_came = 1;
         image->process = 0;
-        image->start_ns = t->start_ns;
     } else {
         image->process = t->next_process++;
-        image->start_ns = begin_ns(image);
-        KYMO_TRY(kymo_process_event_write(c->events, c->events_context, image->process, image->pid,
-                                          image->hello_parent, image->start_ns));
+        KYMO_TRY(kymo_process_event_write(c->events, c->events_context, image->process,
+                                          &image->facts, kymo_host_executable(image->host)));
     }
+    kymo_process_facts_deinit(&image->facts);
     image->is_live = 1;
     t->recorded++;
     if (image->is_foreign)
         KYMO_TRY(tell_foreign(image));
-    kymo_host_attached(image->host, image->pid, image->process, image->main_before_ns);
+    kymo_host_attached(image->host, image->process, image->main_before_ns);
     KYMO_TRY(tell_python(image));
     kymo_host_watch_system(image->host, image->pid == t->program, image->start == KYMO_ATTACH_FORK);
     KYMO_TRY(kymo_host_first_round(image->host));
@@ -199,9 +219,17 @@ static kymo_err on_ready(void *context)
         kymo_tree_drop_image(image->tree, image);
         return err;
     }
-    kymo_err err = take_in(image);
-    kymo_attach_go(image->answer.fd);
     say_goodbye(image);
+    return take_in(image);
+}
+
+kymo_err kymo_tree_catch_up(kymo_tree *t, pid_t pid, struct kymo_tree_image **image)
+{
+    *image = kymo_tree_find(t, pid);
+    if (!*image || (*image)->answer.fd < 0)
+        return KYMO_OK;
+    kymo_err err = on_ready(*image);
+    *image = kymo_tree_find(t, pid); /* it may have been dropped */
     return err;
 }
 
@@ -243,7 +271,7 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
         .pid = pid,
         .start = hello->start,
         .deadline_ns = now() + READY_PATIENCE_NS,
-        .hello_parent = hello->parent_pid,
+        .facts = {.pid = pid, .parent = hello->parent_pid},
         .hello_cpu_ns = hello->cpu_ns,
     };
     struct kymo_host_config config = t->config;
@@ -270,7 +298,7 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     if (hello->pid != pid) {
         kymo_host_set_foreign(image->host);
         image->is_foreign = 1;
-        image->hello_parent = 0;
+        image->facts.parent = 0;
     }
     t->images.data[t->images.len++] = image;
     return image;
@@ -280,8 +308,9 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
 static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message *hello,
                        uint64_t *main_ns, uint64_t *process_ns)
 {
-    struct kymo_tree_image *before = kymo_tree_find(t, pid);
+    struct kymo_tree_image *before;
     *main_ns = *process_ns = 0;
+    KYMO_TRY(kymo_tree_catch_up(t, pid, &before));
     if (!before)
         return KYMO_OK;
     if (before->is_ending)
@@ -345,6 +374,11 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
     if (hello->start == KYMO_ATTACH_LATE) {
         image->main_before_ns = hello->cpu_ns;
         (void)kymo_task_process_clock(peer->pid, &image->cpu_before_ns);
+    }
+    if (identify(image) != KYMO_OK) {
+        kymo_tree_drop_image(t, image);
+        t->turned_away++;
+        return refuse(connection, KYMO_E_NOMEM);
     }
     image->answer.fd = connection;
     struct kymo_attach_message answer = {
@@ -447,8 +481,12 @@ kymo_err kymo_tree_open_door(void *tree)
     }
     if (connection < 0)
         return KYMO_OK;
-    /* The library sends HELLO immediately, so it is usually here already. */
+    /* The library sends HELLO immediately: it is here already, or its thread is about to. */
     int heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+    for (int i = 0; heard == 0 && i < HELLO_TURNS; i++) {
+        (void)sched_yield();
+        heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+    }
     if (heard > 0)
         return greet(t, connection, &peer, &m);
     if (heard == 0 && t->callers.len < CALLERS_MAX)

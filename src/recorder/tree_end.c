@@ -34,6 +34,7 @@ void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
         close(image->end.fd);
     }
     kymo_host_destroy(image->host);
+    kymo_process_facts_deinit(&image->facts);
     free(image);
 }
 
@@ -125,8 +126,9 @@ kymo_err kymo_tree_image_ended(void *context)
 kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending *ending,
                          uint32_t *process)
 {
-    struct kymo_tree_image *image = kymo_tree_find(t, pid);
+    struct kymo_tree_image *image;
     *process = UINT32_MAX;
+    KYMO_TRY(kymo_tree_catch_up(t, pid, &image));
     if (!image)
         return KYMO_OK;
     if (image->is_ending) {
@@ -159,6 +161,10 @@ void kymo_tree_stop(kymo_tree *t)
 
 kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
 {
+    for (size_t i = t->images.len; i-- > 0;) {
+        struct kymo_tree_image *caught_up;
+        KYMO_TRY(kymo_tree_catch_up(t, t->images.data[i]->pid, &caught_up));
+    }
     kymo_tree_stop(t);
     while (t->images.len > 0) {
         struct kymo_tree_image *image = t->images.data[t->images.len - 1];

@@ -21,6 +21,7 @@
 #include "recorder/file_answer.h"
 #include "recorder/host.h"
 #include "recorder/poller.h"
+#include "recorder/process_event.h"
 #include "recorder/refusals.h"
 #include "recorder/tree.h"
 
@@ -51,10 +52,9 @@ struct kymo_tree_image {
     int is_live;        /* READY was received: it has a number and is in the recording */
     int is_ending;      /* its process has ended; not all of its data is read */
     uint32_t laps_left; /* for an ended one: laps over its data that are still to be done */
-    struct kymo_tree_ending ending; /* for an ended one */
-    uint64_t start_ns;              /* in the recording */
+    struct kymo_tree_ending ending;  /* for an ended one */
+    struct kymo_process_facts facts; /* read while it waited for WELCOME */
     uint64_t deadline_ns;
-    pid_t hello_parent; /* 0: not known */
     uint64_t hello_cpu_ns;
     uint64_t main_before_ns; /* CPU clock of its main thread when the image began */
     uint64_t cpu_before_ns;  /* CPU clock of its process then */
@@ -126,6 +126,11 @@ kymo_err kymo_tree_open_door(void *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
+
+/* The image of a process, which is taken into the recording first if READY has come from it and
+ * was not heard yet. NULL: there is none. */
+KYMO_NODISCARD
+kymo_err kymo_tree_catch_up(kymo_tree *tree, pid_t pid, struct kymo_tree_image **image);
 
 /* Whether a process is the program, or descends from it or from an image. */
 int kymo_tree_is_descendant(const kymo_tree *tree, pid_t pid);

@@ -124,7 +124,7 @@ const char *kymo_begin(const struct kymo_attach_call *call)
     kymo_mark_links_start();
     kymo_family_join(a.session);
     kymo_store_release(&a.session->attached, 1u);
-    kymo_attach_finish(a.socket, call->patience_seconds);
+    kymo_attach_finish(a.socket);
     /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
     return NULL;

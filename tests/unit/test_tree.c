@@ -217,11 +217,9 @@ static int attach(kymo_tree *t, uint64_t *base_cpu_ns)
 
 static void get_ready(kymo_tree *t, int fd)
 {
-    unsigned descriptors;
     struct kymo_attach_message m = message(KYMO_ATTACH_READY);
     say(fd, &m);
     serve(t);
-    assert_int_equal(hear(fd, &descriptors).kind, KYMO_ATTACH_GO);
     assert_true(is_closed(fd));
     close(fd);
 }
@@ -256,6 +254,60 @@ static void an_image_follows_another(void **state)
     assert_int_equal(seen.last_cpu_ns, 7000);
     assert_int_equal(kymo_tree_alive(t), 0);
     assert_int_equal(seen.qualities, 2);
+    kymo_tree_destroy(t);
+}
+
+/* READY has no answer: the process may call exec, or end, before the tree has heard it. */
+static void ready_is_heard_before_what_comes_after_it(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree();
+    const struct kymo_attach_message ready = message(KYMO_ATTACH_READY);
+    int fd = attach(t, NULL);
+    say(fd, &ready);
+    close(fd);
+    /* It called exec. */
+    const struct kymo_attach_message hello = message(KYMO_ATTACH_HELLO);
+    fd = dial(t);
+    say(fd, &hello);
+    assert_int_equal(kymo_tree_open_door(t), KYMO_OK);
+    assert_int_equal(kymo_tree_recorded(t), 1);
+    assert_int_equal(seen.ends, 1);
+    unsigned descriptors;
+    assert_int_equal(hear(fd, &descriptors).kind, KYMO_ATTACH_WELCOME);
+    say(fd, &ready);
+    close(fd);
+    /* It ended. */
+    const struct kymo_tree_ending ending = {.end_ns = 9, .wait_status = 0, .cpu_ns = 7000};
+    uint32_t process;
+    assert_int_equal(kymo_tree_ended(t, getpid(), &ending, &process), KYMO_OK);
+    assert_int_equal(process, 1);
+    assert_int_equal(kymo_tree_recorded(t), 2);
+    assert_int_equal(seen.last_end, 1);
+    /* The recording ends. */
+    fd = attach(t, NULL);
+    say(fd, &ready);
+    close(fd);
+    assert_int_equal(kymo_tree_finish(t, 10), KYMO_OK);
+    assert_int_equal(kymo_tree_recorded(t), 3);
+    assert_int_equal(seen.processes, 2); /* process 0 is announced by who launched it */
+    kymo_tree_destroy(t);
+}
+
+/* It ended before it could say READY, or could not use the session. */
+static void who_is_not_ready_is_not_recorded(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree();
+    const struct kymo_tree_ending ending = {.end_ns = 9, .wait_status = 0, .cpu_ns = 7000};
+    uint32_t process;
+    close(attach(t, NULL));
+    assert_int_equal(kymo_tree_ended(t, getpid(), &ending, &process), KYMO_OK);
+    assert_int_equal(process, UINT32_MAX);
+    close(attach(t, NULL));
+    assert_int_equal(kymo_tree_finish(t, 10), KYMO_OK);
+    assert_int_equal(kymo_tree_recorded(t), 0);
+    assert_int_equal(seen.ends, 0);
     kymo_tree_destroy(t);
 }
 
@@ -705,6 +757,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_follows_another),
+        cmocka_unit_test(ready_is_heard_before_what_comes_after_it),
+        cmocka_unit_test(who_is_not_ready_is_not_recorded),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
         cmocka_unit_test(strangers_take_no_place),
         cmocka_unit_test(only_relatives_are_waited_for),
