@@ -5,15 +5,18 @@
  * Layer:    buffer (layout: read by both halves)
  * Flow:     start/preload.c <-> recorder/host.c, over a Unix SOCK_SEQPACKET socket
  *
- *   library  -> HELLO {layout, pid, tid, parent_pid, start, cpu_ns}
+ *   library  -> HELLO {layout, pid, tid, parent_pid, start, cpu_ns, filter}
  *   recorder -> WELCOME {error, sizes, base_cpu_ns} and, if error is 0, descriptors (SCM_RIGHTS):
- *               of the session, of the page that holds the recorder's bell (a futex's word), and
- *               of the row tables of the whole recording, which can only be read
- *   library  -> READY once handler and main thread are in place
+ *               of the session, of the page that holds the recorder's bell (a futex's word), of the
+ *               row tables of the whole recording, which can only be read, and of the perf event of
+ *               the thread that attaches
+ *   library     starts that event once handler and thread are in place, sets `attached` in the
+ *               session, and closes all descriptors: nothing of ours stays open in the program
  *
- * Then both close: nothing of ours stays open in the program. The library does not wait for the
- * main thread's perf event, which READY asks for: what the thread uses till then is in the weight
- * of its first sample.
+ * Nothing more is sent. To wake the recorder costs more than all else a process that ends at once
+ * does for us, so it finds out at its next round, and rings the bell only where that matters: where
+ * the thread has no event yet. The socket is closed last: if that is seen without `attached`, the
+ * process could not use the session.
  */
 #ifndef KYMO_BUFFER_ATTACH_H
 #define KYMO_BUFFER_ATTACH_H
@@ -33,15 +36,15 @@
 enum kymo_attach_kind {
     KYMO_ATTACH_HELLO = 1,
     KYMO_ATTACH_WELCOME = 2,
-    KYMO_ATTACH_READY = 3,
 };
 
-/* What comes with WELCOME, in this order. */
-enum kymo_attach_memory {
+/* What comes with WELCOME, in this order. Only the first must be there. */
+enum kymo_attach_descriptor {
     KYMO_ATTACH_SESSION,
     KYMO_ATTACH_BELL,
-    KYMO_ATTACH_TABLES, /* may be missing */
-    KYMO_ATTACH_MEMORIES
+    KYMO_ATTACH_TABLES,
+    KYMO_ATTACH_EVENT,
+    KYMO_ATTACH_DESCRIPTORS
 };
 #define KYMO_ATTACH_BELL_BYTES 4096u
 
@@ -65,6 +68,10 @@ struct kymo_attach_message {
     uint64_t cpu_ns;
     uint64_t size_bytes;  /* of the session */
     uint64_t table_bytes; /* of the row tables */
+    uint32_t filter;      /* in HELLO: the mode of seccomp; 0: there is no filter */
+    uint32_t has;         /* in WELCOME: a bit for each descriptor that comes with it */
+    int32_t event;        /* in WELCOME: the number that the event's signals carry; -1: no event */
+    uint32_t reserved;
 };
 
 #endif

@@ -8,13 +8,16 @@
 #include "capture/connect.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "base/atomic.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -93,24 +96,25 @@ static int is_stopped(int fd)
            peer.pid > 0 && kymo_recorder_is_stopped((uint32_t)peer.pid);
 }
 
-static int say(int fd, enum kymo_attach_kind kind, const struct kymo_attach_call *call)
+static int say_hello(int fd, const struct kymo_attach_call *call)
 {
     struct kymo_attach_message m = {
         .magic = KYMO_ATTACH_MAGIC,
-        .kind = kind,
+        .kind = KYMO_ATTACH_HELLO,
         .layout = KYMO_SESSION_LAYOUT,
         .pid = (int32_t)kymo_raw_getpid(),
         .tid = (int32_t)kymo_raw_gettid(),
-        .parent_pid = call ? call->parent_pid : 0,
-        .start = call ? call->start : 0,
+        .parent_pid = call->parent_pid,
+        .start = call->start,
         .cpu_ns = kymo_clock_thread_cpu(),
+        .filter = (uint32_t)kymo_syscall3(SYS_prctl, PR_GET_SECCOMP, 0, 0),
     };
     return kymo_syscall6(SYS_sendto, fd, at(&m), sizeof m, MSG_NOSIGNAL, 0, 0) == (long)sizeof m;
 }
 
-static void close_all(int fds[KYMO_ATTACH_MEMORIES])
+static void close_all(int fds[KYMO_ATTACH_DESCRIPTORS])
 {
-    for (int i = 0; i < KYMO_ATTACH_MEMORIES; i++) {
+    for (int i = 0; i < KYMO_ATTACH_DESCRIPTORS; i++) {
         close_raw(fds[i]);
         fds[i] = -1;
     }
@@ -118,20 +122,22 @@ static void close_all(int fds[KYMO_ATTACH_MEMORIES])
 
 /* WELCOME, and the descriptors that came with it (-1: none). */
 static int hear_welcome(int fd, int patience_seconds, struct kymo_attach_message *m,
-                        int passed[KYMO_ATTACH_MEMORIES])
+                        int passed[KYMO_ATTACH_DESCRIPTORS])
 {
     int looks = patience_seconds * LOOKS_A_SECOND;
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(KYMO_ATTACH_MEMORIES * sizeof(int))];
+        char bytes[CMSG_SPACE(KYMO_ATTACH_DESCRIPTORS * sizeof(int))];
     } control;
     struct iovec iov = {m, sizeof *m};
     struct msghdr message = {.msg_iov = &iov,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
+    int came[KYMO_ATTACH_DESCRIPTORS];
+    size_t count = 0;
     long n;
-    for (int i = 0; i < KYMO_ATTACH_MEMORIES; i++)
+    for (int i = 0; i < KYMO_ATTACH_DESCRIPTORS; i++)
         passed[i] = -1;
     do {
         n = kymo_syscall3(SYS_recvmsg, fd, at(&message), MSG_CMSG_CLOEXEC);
@@ -140,8 +146,14 @@ static int hear_welcome(int fd, int patience_seconds, struct kymo_attach_message
         return 0;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len >= CMSG_LEN(0) && c->cmsg_len <= CMSG_LEN(KYMO_ATTACH_MEMORIES * sizeof(int)))
-        memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+        c->cmsg_len >= CMSG_LEN(0) && c->cmsg_len <= CMSG_LEN(sizeof came)) {
+        count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(came, CMSG_DATA(c), count * sizeof(int));
+    }
+    /* Of another recorder's message only that they are closed matters. */
+    for (size_t i = 0, next = 0; i < KYMO_ATTACH_DESCRIPTORS && next < count; i++)
+        if (n != (long)sizeof *m || m->has >> i & 1)
+            passed[i] = came[next++];
     return n == (long)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == KYMO_ATTACH_WELCOME;
 }
 
@@ -184,13 +196,13 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
 {
     kymo_err err = KYMO_E_SYSTEM;
     struct kymo_attach_message m = {0};
-    int memory[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
+    int passed[KYMO_ATTACH_DESCRIPTORS] = {-1, -1, -1, -1};
     *why = "the recorder cannot be reached";
     int fd = dial(call);
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
     *why = "the recorder does not answer";
-    if (!say(fd, KYMO_ATTACH_HELLO, call) || !hear_welcome(fd, call->patience_seconds, &m, memory))
+    if (!say_hello(fd, call) || !hear_welcome(fd, call->patience_seconds, &m, passed))
         goto fail;
     *why = "the recorder is of another version";
     err = KYMO_E_VERSION;
@@ -198,12 +210,12 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
         goto fail;
     *why = "the recorder refused";
     err = KYMO_E_PERMISSION;
-    if (m.error != KYMO_OK || memory[KYMO_ATTACH_SESSION] < 0)
+    if (m.error != KYMO_OK || passed[KYMO_ATTACH_SESSION] < 0)
         goto fail;
     *why = "no address space for the session (see the buffer option)";
     err = KYMO_E_NOMEM;
     struct kymo_session *map =
-        map_memory(memory[KYMO_ATTACH_SESSION], m.size_bytes, PROT_READ | PROT_WRITE);
+        map_memory(passed[KYMO_ATTACH_SESSION], m.size_bytes, PROT_READ | PROT_WRITE);
     if (!map)
         goto fail;
     *why = "the session is not one";
@@ -218,30 +230,51 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
     }
     (void)advise(map, m.size_bytes, MADV_DONTDUMP);
     out->bell =
-        map_shared(memory[KYMO_ATTACH_BELL], KYMO_ATTACH_BELL_BYTES, PROT_READ | PROT_WRITE);
-    out->tables = map_shared(memory[KYMO_ATTACH_TABLES], m.table_bytes, PROT_READ);
+        map_shared(passed[KYMO_ATTACH_BELL], KYMO_ATTACH_BELL_BYTES, PROT_READ | PROT_WRITE);
+    out->tables = map_shared(passed[KYMO_ATTACH_TABLES], m.table_bytes, PROT_READ);
     out->tables_bytes = out->tables ? m.table_bytes : 0;
-    close_all(memory);
+    out->rest = (struct kymo_attach_rest){fd, passed[KYMO_ATTACH_EVENT], m.event};
+    passed[KYMO_ATTACH_EVENT] = -1;
+    close_all(passed);
     out->base_cpu_ns = m.cpu_ns;
-    out->socket = fd;
     out->session = map;
     return KYMO_OK;
 
 fail:
-    close_all(memory);
+    close_all(passed);
     close_raw(fd);
     return err;
 }
 
-void kymo_attach_finish(int socket)
+static int start_event(const struct kymo_session *session, struct kymo_thread_slot *slot,
+                       int signal, const struct kymo_attach_rest *rest)
 {
-    (void)say(socket, KYMO_ATTACH_READY, NULL);
-    close_raw(socket);
+    if (rest->event < 0 || !slot || session->signal != (uint32_t)signal)
+        return 0;
+    /* The handler knows its event by this number. */
+    kymo_store_relaxed(&slot->perf_fd, rest->event_number);
+    kymo_signal_fence();
+    if (kymo_syscall3(SYS_ioctl, rest->event, PERF_EVENT_IOC_ENABLE, 0) == 0)
+        return 1;
+    kymo_store_relaxed(&slot->perf_fd, -1);
+    return 0;
+}
+
+int kymo_attach_finish(struct kymo_session *session, struct kymo_thread_slot *slot, int signal,
+                       const struct kymo_attach_rest *rest)
+{
+    int runs = start_event(session, slot, signal, rest);
+    /* Pairs with the acquire in recorder/host.c: the slot is filled. */
+    kymo_store_release(&session->attached, 1u);
+    close_raw(rest->event);
+    close_raw(rest->socket);
+    return runs;
 }
 
 void kymo_attach_undo(struct kymo_attachment *a)
 {
-    close_raw(a->socket);
+    close_raw(a->rest.event);
+    close_raw(a->rest.socket);
     unmap(a->session, a->plan.total_bytes);
     unmap(a->bell, KYMO_ATTACH_BELL_BYTES);
     unmap(a->tables, a->tables_bytes);

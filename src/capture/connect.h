@@ -17,8 +17,15 @@
 #include "buffer/attach.h"
 #include "buffer/session.h"
 
-struct kymo_attachment {
+/* What is still open until kymo_attach_finish. */
+struct kymo_attach_rest {
     int socket;
+    int event;            /* of the calling thread, not enabled yet; -1: none */
+    int32_t event_number; /* by which its signals name it */
+};
+
+struct kymo_attachment {
+    struct kymo_attach_rest rest;
     struct kymo_session *session;
     struct kymo_session_plan plan;
     uint32_t *bell;     /* NULL: no address space for it */
@@ -36,7 +43,7 @@ struct kymo_attach_call {
     int patience_seconds;
 };
 
-/* Connects to the recorder and maps its session. On success the socket stays open until
+/* Connects to the recorder and maps its session. On success `rest` stays open until
  * kymo_attach_finish; on failure nothing stays. *why is a literal. */
 KYMO_SIGNAL_SAFE KYMO_NODISCARD
 kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment *out,
@@ -45,8 +52,11 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
 /* Whether a recorder listens under this name: 0 only where that is sure, since it has ended. */
 int kymo_attach_is_reachable(const char *name);
 
-/* Says READY, closes the socket. */
-KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket);
+/* Handler and calling thread are in place. Starts its event, if signals of that are `signal`, and
+ * tells the recorder that the process is attached. slot: the thread's; NULL: it has none. Returns
+ * whether the event runs; if not, the recorder is to be woken. */
+KYMO_SIGNAL_SAFE int kymo_attach_finish(struct kymo_session *session, struct kymo_thread_slot *slot,
+                                        int signal, const struct kymo_attach_rest *rest);
 
 /* The opposite of kymo_attach: unmaps everything, closes the socket. */
 KYMO_SIGNAL_SAFE void kymo_attach_undo(struct kymo_attachment *attachment);

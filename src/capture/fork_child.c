@@ -108,8 +108,8 @@ static KYMO_NOINLINE void tell_refusal(void)
     kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), KYMO_REFUSAL_RECORDER, name);
 }
 
-/* The session, in the state's place and the header's; NULL: there is none. Its socket is open. */
-static KYMO_NOINLINE struct kymo_session *take_session(int *socket)
+/* The session, in the state's place and the header's; NULL: there is none. */
+static KYMO_NOINLINE struct kymo_session *take_session(struct kymo_attach_rest *rest)
 {
     struct kymo_attachment a;
     struct kymo_attach_call call = {kymo_family.attach_name, KYMO_ATTACH_FORK, child.parent_pid,
@@ -130,7 +130,7 @@ static KYMO_NOINLINE struct kymo_session *take_session(int *socket)
     p->signal = child.signal;
     kymo_store_release(&a.session->signal_now, (uint32_t)child.signal);
     replace_header(a.session);
-    *socket = a.socket;
+    *rest = a.rest;
     return a.session;
 }
 
@@ -138,8 +138,8 @@ static KYMO_NOINLINE struct kymo_session *take_session(int *socket)
  */
 static KYMO_NOINLINE void attach(void)
 {
-    int socket;
-    struct kymo_session *session = take_session(&socket);
+    struct kymo_attach_rest rest;
+    struct kymo_session *session = take_session(&rest);
     struct kymo_capture_process *p = kymo_process_state;
     if (!session) {
         child.has_failed = 1;
@@ -154,8 +154,9 @@ static KYMO_NOINLINE void attach(void)
     if (kymo_alloc_calls)
         kymo_alloc_calls->forked(p);
     kymo_mark_links_start();
-    kymo_store_release(&session->attached, 1u);
-    kymo_attach_finish(socket);
+    if (!kymo_attach_finish(session, t ? t->slot : NULL, p->signal, &rest) &&
+        session->engine != KYMO_SESSION_TIMER)
+        kymo_wake_recorder(p);
     /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
 }

@@ -130,7 +130,7 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
         if (!armed && !kymo_is_quiet(p))
             kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
     } else if (!(flags & KYMO_SLOT_MAIN)) {
-        /* The first thread's process tells the recorder that it is ready. */
+        /* Of the first thread see kymo_attach_finish. */
         kymo_wake_recorder(p);
     }
 }

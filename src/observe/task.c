@@ -130,14 +130,13 @@ uint64_t kymo_task_auxv_hash(pid_t pid)
     return hash;
 }
 
-int kymo_task_open_image(pid_t pid)
+int kymo_task_open_image(pid_t pid, int may_be_empty)
 {
-    /* Of the process's memory, this one is short to read, and empty once the memory is gone. It has
-     * at least what preloads us. */
+    /* Of the process's memory, this one is short to read, and empty once the memory is gone. */
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int image = open(path, O_RDONLY | O_CLOEXEC);
-    if (kymo_task_image_lives(image))
+    if (!may_be_empty || kymo_task_image_lives(image))
         return image;
     close(image);
     return -1;

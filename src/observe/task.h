@@ -48,8 +48,9 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
 /* A number that differs after an exec, also of the same file; 0: not known. */
 uint64_t kymo_task_auxv_hash(pid_t pid);
 /* A descriptor of the memory that the process runs in now, to be closed by the caller; -1: it
- * cannot be opened. */
-int kymo_task_open_image(pid_t pid);
+ * cannot be opened. may_be_empty: nobody knows that its environment is not, which tells by the
+ * descriptor whether the memory is still there. */
+int kymo_task_open_image(pid_t pid, int may_be_empty);
 /* Whether that memory is still some process's. It is not after an exec, or the end; one call tells
  * it. A process that shares its memory with it keeps it alive. -1 lives. */
 int kymo_task_image_lives(int image);

@@ -57,20 +57,22 @@ int kymo_attach_server_accept(const struct kymo_attach_server *server,
     return fd;
 }
 
-int kymo_attach_hear(int connection, enum kymo_attach_kind kind, struct kymo_attach_message *m)
+int kymo_attach_hear(int connection, struct kymo_attach_message *m)
 {
     ssize_t n = recv(connection, m, sizeof *m, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    return n == (ssize_t)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == kind ? 1 : -1;
+    return n == (ssize_t)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == KYMO_ATTACH_HELLO
+               ? 1
+               : -1;
 }
 
 int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcome,
-                        const int memories[KYMO_ATTACH_MEMORIES])
+                        const int descriptors[KYMO_ATTACH_DESCRIPTORS])
 {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(KYMO_ATTACH_MEMORIES * sizeof(int))];
+        char bytes[CMSG_SPACE(KYMO_ATTACH_DESCRIPTORS * sizeof(int))];
     } control = {0};
     struct kymo_attach_message copy = *welcome;
     struct iovec iov = {&copy, sizeof copy};
@@ -78,9 +80,14 @@ int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcom
     copy.magic = KYMO_ATTACH_MAGIC;
     copy.kind = KYMO_ATTACH_WELCOME;
     copy.layout = KYMO_SESSION_LAYOUT;
+    int passed[KYMO_ATTACH_DESCRIPTORS];
     size_t n = 0;
-    while (n < KYMO_ATTACH_MEMORIES && memories[n] >= 0)
-        n++;
+    copy.has = 0;
+    for (int i = 0; i < KYMO_ATTACH_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0) {
+            copy.has |= 1u << i;
+            passed[n++] = descriptors[i];
+        }
     if (copy.error == KYMO_OK) {
         message.msg_control = control.bytes;
         message.msg_controllen = CMSG_SPACE(n * sizeof(int));
@@ -88,7 +95,7 @@ int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcom
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
         c->cmsg_len = CMSG_LEN(n * sizeof(int));
-        memcpy(CMSG_DATA(c), memories, n * sizeof(int));
+        memcpy(CMSG_DATA(c), passed, n * sizeof(int));
     }
     return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
 }

@@ -37,12 +37,12 @@ void kymo_attach_server_close(struct kymo_attach_server *server);
 /* Accepts a waiting connection; -1 if there is none. */
 int kymo_attach_server_accept(const struct kymo_attach_server *server,
                               struct kymo_attach_peer *peer);
-/* Receives the next message and checks its kind. Returns 1; 0: no message yet; -1: the
- * connection is closed, or the message is of another kind. */
-int kymo_attach_hear(int connection, enum kymo_attach_kind kind, struct kymo_attach_message *m);
-/* Answers HELLO. Without an error, the descriptors of memories are sent along; trailing ones
- * that are -1 are left out. Returns 0 on failure. */
+/* Receives HELLO. Returns 1; 0: no message yet; -1: the connection is closed, or the message is
+ * another one. */
+int kymo_attach_hear(int connection, struct kymo_attach_message *m);
+/* Answers HELLO. Without an error, the descriptors are sent along; those that are -1 are left out.
+ * Returns 0 on failure. */
 int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcome,
-                        const int memories[KYMO_ATTACH_MEMORIES]);
+                        const int descriptors[KYMO_ATTACH_DESCRIPTORS]);
 
 #endif

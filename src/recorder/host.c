@@ -121,7 +121,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->out.unseen = config->unseen;
     h->out.kernel_stacks = config->kernel_stacks;
     h->out.heap.rate = config->alloc_rate;
-    h->memory = h->image = -1;
+    h->memory = h->image = h->main_event = -1;
     err = kymo_session_plan(config->buffer_bytes, &h->plan);
     if (err != KYMO_OK) {
         kymo_error_set(detail, err, 0, "a buffer of %" PRIu64 " bytes: not from 1 MiB to 4 GiB",
@@ -172,6 +172,7 @@ void kymo_host_destroy(kymo_host *h)
         return;
     for (uint32_t i = 0; h->slots && i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
+    kymo_host_drop_event(h);
     kymo_drain_destroy(h->drain);
     kymo_wall_destroy(h->out.wall);
     kymo_telemetry_destroy(h->telemetry);
@@ -217,13 +218,21 @@ void kymo_host_set_foreign(kymo_host *h)
     h->session->engine = KYMO_SESSION_TIMER;
 }
 
-void kymo_host_identify(kymo_host *h, pid_t pid)
+void kymo_host_identify(kymo_host *h, pid_t pid, uint32_t process,
+                        const struct kymo_attach_message *hello)
 {
+    h->out.session = h->session;
+    h->out.process = process;
+    kymo_store_relaxed(&h->session->recorded_as, process + 1);
+    h->is_filtered = hello->filter != 0;
     h->pid = h->out.pid = pid;
-    h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
+    h->image = kymo_descriptors_keep(kymo_task_open_image(pid, hello->start != KYMO_ATTACH_EXEC),
+                                     KYMO_DESCRIPTORS_IMAGES);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
     h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
-    kymo_host_note_status(h);
+    /* What has no filter is spared the time that this takes, for it may end at once. */
+    if (h->is_filtered)
+        kymo_host_note_status(h);
 }
 
 const char *kymo_host_executable(const kymo_host *h)
@@ -231,12 +240,10 @@ const char *kymo_host_executable(const kymo_host *h)
     return h->out.executable;
 }
 
-void kymo_host_attached(kymo_host *h, uint32_t process, uint64_t main_cpu_before)
+void kymo_host_attached(kymo_host *h, uint64_t main_cpu_before)
 {
     const pid_t pid = h->pid;
-    h->out.session = h->session;
-    h->out.process = process;
-    kymo_store_relaxed(&h->session->recorded_as, process + 1);
+    const uint32_t process = h->out.process;
     h->out.main_cpu_before = main_cpu_before;
     memcpy(h->out.main_name, h->session->name, sizeof h->out.main_name - 1);
     /* On failure generated code has no names. */
@@ -274,6 +281,7 @@ static void end_capture(kymo_host *h)
     }
     for (uint32_t i = 0; i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
+    kymo_host_drop_event(h);
 }
 
 void kymo_host_stop(kymo_host *h)
@@ -452,8 +460,10 @@ kymo_err kymo_host_first_round(kymo_host *h)
 {
     kymo_host_notice_exec(h, 1);
     /* A thread's number may be another's by now. */
-    if (kymo_task_image_lives(h->image))
+    if (kymo_task_image_lives(h->image)) {
+        kymo_host_note_status(h);
         KYMO_TRY(kymo_host_hear(h));
+    }
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     /* Threads that run already are sampled once they have been found. */
     h->next_scan_ns = h->is_late ? 0 : h->last_round_ns + SCAN_NS;
@@ -656,6 +666,11 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     KYMO_TRY(kymo_telemetry_finish(h->telemetry));
     KYMO_TRY(kymo_ledger_finish(h->ledger));
     return tell_quality(h);
+}
+
+uint64_t kymo_host_last_end_ns(const kymo_host *h)
+{
+    return h->out.last_end_ns;
 }
 
 kymo_event_quality kymo_host_quality(const kymo_host *h)

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "buffer/attach.h"
 #include "buffer/session.h"
 #include "control/categories.h"
 #include "observe/dispatch.h"
@@ -94,17 +95,23 @@ void kymo_host_set_foreign(kymo_host *host);
  */
 void kymo_host_set_late(kymo_host *host);
 
-/* Reads in /proc what tells this image of the process from others. The process must wait for us
- * meanwhile: it may become another image, or end, at once. */
-void kymo_host_identify(kymo_host *host, pid_t pid);
+/* The process that has said this is to attach, and has this id in the recording. Reads in /proc
+ * what tells its image from others. It must wait for us meanwhile: it may become another image, or
+ * end, at once. */
+void kymo_host_identify(kymo_host *host, pid_t pid, uint32_t process,
+                        const struct kymo_attach_message *hello);
+/* Makes the perf event of its main thread, which the process itself is to start: a signal before it
+ * has a handler would kill it. Returns the host's descriptor; -1: it is armed once it has
+ * attached. */
+int kymo_host_open_event(kymo_host *host);
 /* The path of its executable then; "" if it is not known. */
 const char *kymo_host_executable(const kymo_host *host);
-/* That image has attached. process: its id in the recording; its process event has been written.
- * main_cpu_before: CPU time of its main thread before this image. */
-void kymo_host_attached(kymo_host *host, uint32_t process, uint64_t main_cpu_before);
+/* That image has attached, and its process event has been written. main_cpu_before: CPU time of its
+ * main thread before this image. */
+void kymo_host_attached(kymo_host *host, uint64_t main_cpu_before);
 /* The minor version of a CPython 3 in it whose frames cannot be read; 0: there is none. */
 uint32_t kymo_host_unread_python(const kymo_host *host);
-/* Whether its main thread has taken a slot. */
+/* Whether its main thread has taken a slot. Then that is filled. */
 int kymo_host_is_attached(const kymo_host *host);
 
 /* One round: drains the session, arms new threads, disarms ended ones; every tenth of a second
@@ -114,6 +121,8 @@ kymo_err kymo_host_round(kymo_host *host);
 /* The first round: arms its threads, unless that image has ended meanwhile. */
 KYMO_NODISCARD
 kymo_err kymo_host_first_round(kymo_host *host);
+/* After kymo_host_finish: when the last of its threads ended. */
+uint64_t kymo_host_last_end_ns(const kymo_host *host);
 /* Samples every thread, for wall time. */
 KYMO_NODISCARD
 kymo_err kymo_host_tick(kymo_host *host, uint64_t now_ns);

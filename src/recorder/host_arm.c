@@ -166,6 +166,45 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
         (void)kymo_perf_enable(fd);
 }
 
+int kymo_host_open_event(kymo_host *h)
+{
+    if (h->config.engine != KYMO_SESSION_PERF || !kymo_host_may_send(h) || h->config.pauses & 1)
+        return -1;
+    h->main_period_ns = h->config.period_ns;
+    h->main_event = kymo_descriptors_keep(kymo_perf_open(h->pid, h->config.period_ns, h->signal, 0),
+                                          KYMO_DESCRIPTORS_EVENTS);
+    return h->main_event;
+}
+
+void kymo_host_drop_event(kymo_host *h)
+{
+    if (h->main_event >= 0)
+        close(h->main_event);
+    h->main_event = -1;
+}
+
+/* Takes the event that the main thread has started itself. What was set since is set here. Returns
+ * 0 if it has started none. */
+static int take_event(kymo_host *h, uint32_t number)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    const struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    int fd = h->main_event;
+    if (fd < 0 || a->tid != h->pid)
+        return 0;
+    if (kymo_load_relaxed(&slot->perf_fd) != fd || h->signal != h->config.signal) {
+        kymo_host_drop_event(h);
+        return 0;
+    }
+    h->main_event = -1;
+    a->fd = fd;
+    if (h->main_period_ns != h->config.period_ns)
+        (void)kymo_perf_set_period(fd, h->config.period_ns);
+    if (h->config.pauses & 1)
+        (void)kymo_perf_disable(fd);
+    return 1;
+}
+
 static int read_switches(const kymo_host *h, pid_t tid, uint64_t *count)
 {
     struct kymo_task_status status;
@@ -300,7 +339,7 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                                          .seen_scan = h->scan};
             if (h->config.engine == KYMO_SESSION_PERF) {
                 /* the program wrote the tid: only threads of this process are armed */
-                if (first_switches(h, a->tid, &a->switches))
+                if (first_switches(h, a->tid, &a->switches) && !take_event(h, i))
                     arm(h, i, 0);
             } else if (h->config.engine == KYMO_SESSION_DISPATCH) {
                 (void)dispatch(h, i); /* on failure it keeps its timer */

@@ -73,6 +73,9 @@ struct kymo_host {
     char replaced_by[PATH_MAX];
     int foreign; /* in another pid namespace */
     int memory;
+    int main_event;          /* of the main thread, until that is armed; -1: none */
+    uint64_t main_period_ns; /* of that event */
+    int is_filtered;         /* had a seccomp filter when it attached */
     struct kymo_session *session;
     struct kymo_session_plan plan;
     uint32_t tables_given;
@@ -116,6 +119,8 @@ struct kymo_host {
 /* Arms new threads, disarms ended ones. */
 KYMO_NODISCARD
 kymo_err kymo_host_arm_threads(kymo_host *host, uint64_t now_ns);
+/* Closes the event that the process was to start itself. */
+void kymo_host_drop_event(kymo_host *host);
 /* Closes what samples the slot's thread from outside. */
 void kymo_host_disarm(kymo_host *host, uint32_t slot);
 /* The slot of a thread; UINT32_MAX: none. */
@@ -155,7 +160,7 @@ int kymo_host_may_send(const kymo_host *host);
 
 /* ---- host_status.c ---- */
 
-/* Stores the status that the main thread begins with. */
+/* Stores the status that the main thread begins with, unless that was done. */
 void kymo_host_note_status(kymo_host *host);
 /* Checks whether a thread has another filter, and whether our handler is still installed. */
 KYMO_NODISCARD

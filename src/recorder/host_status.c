@@ -14,7 +14,11 @@
 
 void kymo_host_note_status(kymo_host *h)
 {
+    if (h->has_status)
+        return;
     h->has_status = kymo_task_read_status(h->pid, h->pid, &h->status);
+    if (!h->is_filtered)
+        h->status.filters = 0; /* when it attached; what was set since is noticed */
 }
 
 /* Our handler is no longer installed: the signal would have no effect, or one that the program

@@ -110,6 +110,8 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
 {
     struct kymo_session_events *to = context;
     KYMO_TRY(kymo_session_events_flush(to));
+    if (to->last_end_ns < t->end_ns)
+        to->last_end_ns = t->end_ns;
     if (to->wall)
         KYMO_TRY(kymo_wall_thread_end(to->wall, t->thread, t->end_ns));
     uint32_t thread = kymo_session_events_thread(to, t->thread);

@@ -87,6 +87,7 @@ struct kymo_session_events {
     uint64_t period_ns;
     pid_t pid;
     struct kymo_session *session; /* gets an interpreter that is loaded later */
+    uint64_t last_end_ns;         /* of its threads */
     char executable[PATH_MAX];    /* the executable when it attached */
     char main_name[16];           /* of the main thread then; empty: not known */
     kymo_wall *wall;              /* NULL: none; gets threads and samples */

@@ -212,6 +212,7 @@ static kymo_err on_ring(void *context)
 {
     kymo_tree *t = context;
     kymo_bell_hear(t->bell);
+    KYMO_TRY(kymo_tree_look_at_new(t));
     for (size_t i = 0; i < t->images.len; i++) {
         struct kymo_tree_image *image = t->images.data[i];
         if (image->is_live && kymo_host_has_rung(image->host))
@@ -333,6 +334,7 @@ static int is_gone(const struct kymo_tree_image *image)
 kymo_err kymo_tree_round(kymo_tree *t)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    KYMO_TRY(kymo_tree_look_at_new(t));
     KYMO_TRY(kymo_tree_drop_late(t, now_ns));
     for (size_t i = t->images.len; i-- > 0;) {
         struct kymo_tree_image *image = t->images.data[i];

@@ -2,11 +2,11 @@
 /*
  * tree_attach.c - how an image attaches to a recording.
  *
- *   connection -> HELLO -> permitted? room? -> a host, what /proc says of it -> WELCOME
- *   -> READY -> its first round, which arms the main thread
+ *   connection -> HELLO -> permitted? room? -> a host, what /proc says of it -> WELCOME -> the
+ *   session says that it is attached -> its first round, which arms the main thread
  *
- * The process waits for WELCOME alone. So all that names it is read before: by READY it may have
- * ended already, or called exec.
+ * The process waits for WELCOME alone. So all that names it is read before: when its session is
+ * looked at, in the next round or as it rings the bell, it may have ended, or called exec.
  *
  * The recorder never blocks on a connection: one that sends nothing is closed after some time. If
  * the process has an image already, the new one replaces it: the process called exec, or it has the
@@ -19,11 +19,13 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,14 +37,14 @@
 
 #define HELLO_PATIENCE_NS 1000000000ull
 #define HELLO_TURNS 8 /* cheaper than to sleep once more */
-#define READY_PATIENCE_NS 10000000000ull
+#define ATTACH_PATIENCE_NS 10000000000ull
 #define IMAGES_MAX 8192
 #define CALLERS_MAX 64u
 #define STRANGER_NS 1000000000ull
 #define CALLS_AT_ONCE 256 /* connections refused in one go, before other work has its turn */
 #define ANCESTORS_MAX 64
-/* reserve for attaching: a connection, a session, and a file of /proc at a time */
-#define DESCRIPTORS_AT_THE_DOOR 4
+/* reserve for attaching: a connection, a session, an event, and two of the process */
+#define DESCRIPTORS_AT_THE_DOOR 5
 
 static uint64_t now(void)
 {
@@ -89,16 +91,7 @@ static int is_stranger(kymo_tree *t, const struct kymo_attach_peer *peer)
     return 1;
 }
 
-/* ---- READY ---- */
-
-static void say_goodbye(struct kymo_tree_image *image)
-{
-    if (image->answer.fd < 0)
-        return;
-    kymo_poller_remove(image->tree->poller, &image->answer);
-    close(image->answer.fd);
-    image->answer.fd = -1;
-}
+/* ---- attached ---- */
 
 /* When the image began. A started program attaches at its start, apart from its CPU time so far.
  * A forked child attaches when it is first active, maybe long after the fork, and after its own
@@ -155,13 +148,14 @@ static int is_first_of_program(const struct kymo_tree_image *image)
     return image->pid == image->tree->program && !image->tree->program_came;
 }
 
+/* Its number and its facts. */
 static kymo_err identify(struct kymo_tree_image *image)
 {
-    kymo_host_identify(image->host, image->pid);
     if (is_first_of_program(image)) {
         image->facts.start_ns = image->tree->start_ns;
         return KYMO_OK;
     }
+    image->process = image->tree->next_process++;
     image->facts.start_ns = begin_ns(image);
     return kymo_process_facts_read(&image->facts);
 }
@@ -172,9 +166,7 @@ static kymo_err take_in(struct kymo_tree_image *image)
     const struct kymo_host_config *c = &t->config;
     if (is_first_of_program(image)) {
         t->program_came = 1;
-        image->process = 0;
     } else {
-        image->process = t->next_process++;
         KYMO_TRY(kymo_process_event_write(c->events, c->events_context, image->process,
                                           &image->facts, kymo_host_executable(image->host)));
     }
@@ -183,13 +175,15 @@ static kymo_err take_in(struct kymo_tree_image *image)
     t->recorded++;
     if (image->is_foreign)
         KYMO_TRY(tell_foreign(image));
-    kymo_host_attached(image->host, image->process, image->main_before_ns);
+    kymo_host_attached(image->host, image->main_before_ns);
     KYMO_TRY(tell_python(image));
     kymo_host_watch_system(image->host, image->pid == t->program, image->start == KYMO_ATTACH_FORK);
+    struct pollfd end = {.fd = image->end.fd, .events = POLLIN};
+    image->was_brief = end.fd >= 0 && poll(&end, 1, 0) == 1;
+    if (image->was_brief)
+        return kymo_tree_image_ended(image);
     KYMO_TRY(kymo_host_first_round(image->host));
-    if (image->end.fd >= 0)
-        KYMO_TRY(kymo_poller_add(t->poller, &image->end));
-    return KYMO_OK;
+    return end.fd >= 0 ? kymo_poller_add(t->poller, &image->end) : KYMO_OK;
 }
 
 /* The launched program reports this itself. */
@@ -206,31 +200,57 @@ static kymo_err tell_no_room(kymo_tree *t, pid_t pid)
     return kymo_refusals_add(&t->refusals, KYMO_EVENT_NONE, &refusal);
 }
 
-static kymo_err on_ready(void *context)
+static int is_closed(int connection)
 {
-    struct kymo_tree_image *image = context;
-    struct kymo_attach_message m;
-    int heard = kymo_attach_hear(image->answer.fd, KYMO_ATTACH_READY, &m);
-    if (heard == 0)
+    char byte;
+    ssize_t n = recv(connection, &byte, sizeof byte, MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/* May free the image. */
+static kymo_err look_at_new(struct kymo_tree_image *image)
+{
+    kymo_tree *t = image->tree;
+    if (image->connection < 0)
         return KYMO_OK;
-    if (heard < 0 && !kymo_host_is_attached(image->host)) {
-        /* It closed the connection after WELCOME: if it lives on, it could not use the session. */
-        kymo_err err = tell_no_room(image->tree, image->pid);
-        kymo_tree_drop_image(image->tree, image);
-        return err;
+    if (!kymo_host_is_attached(image->host)) {
+        /* The process attaches before it closes the connection. */
+        if (!is_closed(image->connection))
+            return KYMO_OK;
+        if (!kymo_host_is_attached(image->host)) {
+            /* If it lives on, it could not use the session. */
+            kymo_err err = tell_no_room(t, image->pid);
+            kymo_tree_drop_image(t, image);
+            return err;
+        }
     }
-    say_goodbye(image);
+    close(image->connection);
+    image->connection = -1;
     return take_in(image);
 }
 
-kymo_err kymo_tree_catch_up(kymo_tree *t, pid_t pid, struct kymo_tree_image **image)
+/* The new image of the lowest number from this one on; NULL: there is none. */
+static struct kymo_tree_image *next_new(const kymo_tree *t, uint32_t number)
 {
-    *image = kymo_tree_find(t, pid);
-    if (!*image || (*image)->answer.fd < 0)
-        return KYMO_OK;
-    kymo_err err = on_ready(*image);
-    *image = kymo_tree_find(t, pid); /* it may have been dropped */
-    return err;
+    struct kymo_tree_image *first = NULL;
+    for (size_t i = 0; i < t->images.len; i++) {
+        struct kymo_tree_image *image = t->images.data[i];
+        if (image->connection >= 0 && image->process >= number &&
+            (!first || image->process < first->process))
+            first = image;
+    }
+    return first;
+}
+
+kymo_err kymo_tree_look_at_new(kymo_tree *t)
+{
+    struct kymo_tree_image *image;
+    /* By their numbers: a process comes before those that it has forked. */
+    for (uint32_t next = 0; (image = next_new(t, next)) != NULL;) {
+        next = image->process + 1;
+        KYMO_TRY(look_at_new(image));
+    }
+    return KYMO_OK;
 }
 
 /* ---- HELLO, WELCOME ---- */
@@ -265,12 +285,12 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     if (!image)
         return NULL;
     *image = (struct kymo_tree_image){
-        .answer = {.fd = -1, .ready = on_ready, .context = image},
+        .connection = -1,
         .end = {.fd = -1, .ready = kymo_tree_image_ended, .context = image},
         .tree = t,
         .pid = pid,
         .start = hello->start,
-        .deadline_ns = now() + READY_PATIENCE_NS,
+        .deadline_ns = now() + ATTACH_PATIENCE_NS,
         .facts = {.pid = pid, .parent = hello->parent_pid},
         .hello_cpu_ns = hello->cpu_ns,
     };
@@ -308,9 +328,12 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
 static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message *hello,
                        uint64_t *main_ns, uint64_t *process_ns)
 {
-    struct kymo_tree_image *before;
+    struct kymo_tree_image *before = kymo_tree_find(t, pid);
     *main_ns = *process_ns = 0;
-    KYMO_TRY(kymo_tree_catch_up(t, pid, &before));
+    if (before) {
+        KYMO_TRY(look_at_new(before));
+        before = kymo_tree_find(t, pid);
+    }
     if (!before)
         return KYMO_OK;
     if (before->is_ending)
@@ -340,7 +363,7 @@ static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message
 
 static kymo_err refuse(int connection, kymo_err why)
 {
-    static const int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
+    static const int none[KYMO_ATTACH_DESCRIPTORS] = {-1, -1, -1, -1};
     struct kymo_attach_message answer = {.error = why};
     (void)kymo_attach_welcome(connection, &answer, none);
     close(connection);
@@ -380,23 +403,30 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         t->turned_away++;
         return refuse(connection, KYMO_E_NOMEM);
     }
-    image->answer.fd = connection;
+    image->connection = connection;
+    kymo_host_identify(image->host, peer->pid, image->process, hello);
+    /* A filter might kill for the call that starts it. */
+    int event = hello->tid == peer->pid && hello->start != KYMO_ATTACH_LATE && hello->filter == 0
+                    ? kymo_host_open_event(image->host)
+                    : -1;
     struct kymo_attach_message answer = {
         .error = KYMO_OK,
         .cpu_ns = image->main_before_ns,
         .size_bytes = kymo_host_bytes(image->host),
+        .event = event,
     };
     /* Row tables need a mapping of 64 MiB; without them stacks are the same, but slower. */
     int has_tables = t->config.tables && kymo_host_bytes(image->host) >= t->config.buffer_bytes;
     answer.table_bytes = has_tables ? kymo_row_tables_bytes(t->config.tables) : 0;
-    const int memories[KYMO_ATTACH_MEMORIES] = {
+    const int descriptors[KYMO_ATTACH_DESCRIPTORS] = {
         [KYMO_ATTACH_SESSION] = kymo_host_memory(image->host),
         [KYMO_ATTACH_BELL] = kymo_bell_memory(t->bell),
         [KYMO_ATTACH_TABLES] = has_tables ? kymo_row_tables_memory(t->config.tables) : -1,
+        [KYMO_ATTACH_EVENT] = event,
     };
-    int sent = kymo_attach_welcome(connection, &answer, memories);
+    int sent = kymo_attach_welcome(connection, &answer, descriptors);
     kymo_host_close_memory(image->host);
-    if (!sent || kymo_poller_add(t->poller, &image->answer) != KYMO_OK)
+    if (!sent)
         kymo_tree_drop_image(t, image);
     return KYMO_OK;
 }
@@ -419,7 +449,7 @@ static kymo_err on_hello(void *context)
     kymo_tree *t = caller->tree;
     struct kymo_attach_message m;
     int connection = caller->source.fd;
-    int heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+    int heard = kymo_attach_hear(connection, &m);
     if (heard == 0)
         return KYMO_OK;
     struct kymo_attach_peer peer = caller->peer;
@@ -475,6 +505,11 @@ kymo_err kymo_tree_open_door(void *tree)
     struct kymo_attach_message m;
     int connection = accept_known(t, &peer);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
+        /* Those that have ended give theirs back. */
+        KYMO_TRY(kymo_tree_look_at_new(t));
+        connection = accept_known(t, &peer);
+    }
+    if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
         /* waiting connections would wake the recorder again and again */
         kymo_poller_remove(t->poller, &t->door);
         t->door_is_shut = 1;
@@ -482,10 +517,10 @@ kymo_err kymo_tree_open_door(void *tree)
     if (connection < 0)
         return KYMO_OK;
     /* The library sends HELLO immediately: it is here already, or its thread is about to. */
-    int heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+    int heard = kymo_attach_hear(connection, &m);
     for (int i = 0; heard == 0 && i < HELLO_TURNS; i++) {
         (void)sched_yield();
-        heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+        heard = kymo_attach_hear(connection, &m);
     }
     if (heard > 0)
         return greet(t, connection, &peer, &m);

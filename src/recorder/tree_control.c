@@ -185,6 +185,7 @@ static kymo_err change(kymo_tree *t, const char *text)
 static kymo_err obey(void *context, const struct kymo_control_request *request)
 {
     kymo_tree *t = context;
+    KYMO_TRY(kymo_tree_look_at_new(t));
     switch (request->what) {
     case KYMO_CONTROL_MARKERS:
         kymo_tree_change_markers(t, request->markers);

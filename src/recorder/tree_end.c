@@ -24,12 +24,10 @@ void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
     for (size_t i = 0; i < t->images.len; i++)
         if (t->images.data[i] == image)
             t->images.data[i] = t->images.data[--t->images.len];
-    if (image->answer.fd >= 0) {
-        kymo_poller_remove(t->poller, &image->answer);
-        close(image->answer.fd);
-    }
+    if (image->connection >= 0)
+        close(image->connection);
     if (image->end.fd >= 0) {
-        if (image->is_live)
+        if (image->is_live && !image->was_brief)
             kymo_poller_remove(t->poller, &image->end);
         close(image->end.fd);
     }
@@ -82,6 +80,9 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
         .user_ns = ending->user_ns ? user_ns : cpu_ns,
         .system_ns = ending->user_ns ? cpu_ns - user_ns : 0,
     };
+    /* Nothing woke the recorder at its end, but its last thread may have told when that was. */
+    if (image->was_brief)
+        e.end_ns = kymo_host_last_end_ns(image->host);
     t->cpu_ns += cpu_ns;
     kymo_tree_drop_image(t, image);
     return c->events->process_end(c->events_context, &e);
@@ -99,7 +100,8 @@ static kymo_err begin_ending(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending)
 {
     if (image->end.fd >= 0) {
-        kymo_poller_remove(t->poller, &image->end);
+        if (!image->was_brief)
+            kymo_poller_remove(t->poller, &image->end);
         close(image->end.fd);
         image->end.fd = -1;
     }
@@ -126,9 +128,9 @@ kymo_err kymo_tree_image_ended(void *context)
 kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending *ending,
                          uint32_t *process)
 {
-    struct kymo_tree_image *image;
     *process = UINT32_MAX;
-    KYMO_TRY(kymo_tree_catch_up(t, pid, &image));
+    KYMO_TRY(kymo_tree_look_at_new(t));
+    struct kymo_tree_image *image = kymo_tree_find(t, pid);
     if (!image)
         return KYMO_OK;
     if (image->is_ending) {
@@ -161,10 +163,7 @@ void kymo_tree_stop(kymo_tree *t)
 
 kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
 {
-    for (size_t i = t->images.len; i-- > 0;) {
-        struct kymo_tree_image *caught_up;
-        KYMO_TRY(kymo_tree_catch_up(t, t->images.data[i]->pid, &caught_up));
-    }
+    KYMO_TRY(kymo_tree_look_at_new(t));
     kymo_tree_stop(t);
     while (t->images.len > 0) {
         struct kymo_tree_image *image = t->images.data[t->images.len - 1];

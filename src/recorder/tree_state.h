@@ -41,15 +41,16 @@ struct kymo_tree_relative {
 };
 
 struct kymo_tree_image {
-    struct kymo_poll_source answer; /* READY is received here; fd -1: received */
-    struct kymo_poll_source end;    /* its pidfd; fd -1: none */
+    struct kymo_poll_source end; /* its pidfd; fd -1: none */
+    int connection;              /* until it is in the recording; -1 from then on */
     kymo_tree *tree;
     kymo_host *host;
     pid_t pid;
     uint32_t process;
     uint32_t start;     /* enum kymo_attach_start */
     int is_foreign;     /* in another pid namespace */
-    int is_live;        /* READY was received: it has a number and is in the recording */
+    int is_live;        /* has attached: it has a number and is in the recording */
+    int was_brief;      /* had ended when it was taken into the recording */
     int is_ending;      /* its process has ended; not all of its data is read */
     uint32_t laps_left; /* for an ended one: laps over its data that are still to be done */
     struct kymo_tree_ending ending;  /* for an ended one */
@@ -127,10 +128,9 @@ KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
 
-/* The image of a process, which is taken into the recording first if READY has come from it and
- * was not heard yet. NULL: there is none. */
+/* Takes new images into the recording that have attached meanwhile. */
 KYMO_NODISCARD
-kymo_err kymo_tree_catch_up(kymo_tree *tree, pid_t pid, struct kymo_tree_image **image);
+kymo_err kymo_tree_look_at_new(kymo_tree *tree);
 
 /* Whether a process is the program, or descends from it or from an image. */
 int kymo_tree_is_descendant(const kymo_tree *tree, pid_t pid);

@@ -93,7 +93,7 @@ static long seccomp_mode(void)
 const char *kymo_begin(const struct kymo_attach_call *call)
 {
     const char *why;
-    struct kymo_attachment a = {.socket = -1};
+    struct kymo_attachment a = {.rest = {-1, -1, -1}};
     uint32_t flags = kymo_raw_getpid() == kymo_raw_gettid() ? KYMO_SLOT_MAIN : 0;
     if (!kymo_reals_init() || !kymo_seccomp_hooks_init() || !kymo_hooks_init() || !kymo_fork_init())
         return "a function of libc that Kymo needs was not found";
@@ -123,8 +123,9 @@ const char *kymo_begin(const struct kymo_attach_call *call)
     }
     kymo_mark_links_start();
     kymo_family_join(a.session);
-    kymo_store_release(&a.session->attached, 1u);
-    kymo_attach_finish(a.socket);
+    if (!kymo_attach_finish(a.session, t ? t->slot : NULL, p->signal, &a.rest) &&
+        a.session->engine != KYMO_SESSION_TIMER)
+        kymo_wake_recorder(p);
     /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
     return NULL;
@@ -153,7 +154,7 @@ static int await_users(void)
 static void unmap(struct kymo_capture_process *p)
 {
     struct kymo_attachment a = {
-        .socket = -1,
+        .rest = {-1, -1, -1},
         .session = p->session,
         .plan = p->plan,
         .bell = p->bell,

@@ -13,8 +13,9 @@
 
 #include "capture/connect.h"
 
-/* attach -> map our own memory -> walker, handler, the calling thread -> READY. NULL: this process
- * is recorded; else why it is not, a literal: the process goes on as if nothing had been. */
+/* attach -> map our own memory -> walker, handler, the calling thread -> attached. NULL: this
+ * process is recorded; else why it is not, a literal: the process goes on as if nothing had been.
+ */
 const char *kymo_begin(const struct kymo_attach_call *call);
 
 /* Whether this process is recorded, or was and has not been given back. */

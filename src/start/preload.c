@@ -3,7 +3,8 @@
  * preload.c - the constructor of libkymo-preload.so and libkymo-preload-alloc.so: from LD_PRELOAD
  * to the first sample.
  *
- *   clean the environment -> attach -> map our own memory -> walker, handler, main thread -> READY
+ *   clean the environment -> attach -> map our own memory -> walker, handler, main thread ->
+ * attached
  *
  * The environment is cleaned first, in place: a child that the program starts later is to run as
  * if we were not there. Whatever fails, the program runs on without us. The program that was

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#define KYMO_PAGES_HUGE (2u << 20)
+
 /* n elements of size bytes that read as zeros; NULL if there is no address space. */
 static inline void *kymo_pages_take(size_t n, size_t size)
 {
@@ -24,7 +26,12 @@ static inline void *kymo_pages_take(size_t n, size_t size)
         return NULL;
     void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return map == MAP_FAILED ? NULL : map;
+    if (map == MAP_FAILED)
+        return NULL;
+    /* A huge page at the first touch would be memory, and time to clear it, for nothing. */
+    if (bytes >= KYMO_PAGES_HUGE)
+        (void)madvise(map, bytes, MADV_NOHUGEPAGE);
+    return map;
 }
 
 /* table may be NULL. */

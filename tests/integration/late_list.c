@@ -34,13 +34,6 @@ static void wait_for(int fd)
     must(poll(&p, 1, PATIENCE_MS) == 1, "no byte came");
 }
 
-static void hear(int connection, enum kymo_attach_kind kind)
-{
-    struct kymo_attach_message m;
-    wait_for(connection);
-    must(kymo_attach_hear(connection, kind, &m) == 1, "something else was said");
-}
-
 /* Lets a process attach, to a list that is another one by then. Returns its pid. */
 static pid_t take_in(const struct kymo_attach_server *server, const kymo_bell *bell)
 {
@@ -61,13 +54,15 @@ static pid_t take_in(const struct kymo_attach_server *server, const kymo_bell *b
     wait_for(server->listener);
     int connection = kymo_attach_server_accept(server, &peer);
     must(connection >= 0, "no connection came");
-    hear(connection, KYMO_ATTACH_HELLO);
-    const int memories[KYMO_ATTACH_MEMORIES] = {kymo_host_memory(host), kymo_bell_memory(bell), -1};
+    struct kymo_attach_message hello;
+    wait_for(connection);
+    must(kymo_attach_hear(connection, &hello) == 1, "something else was said");
+    const int descriptors[KYMO_ATTACH_DESCRIPTORS] = {kymo_host_memory(host),
+                                                      kymo_bell_memory(bell), -1, -1};
     const struct kymo_attach_message welcome = {.size_bytes = kymo_host_bytes(host)};
-    kymo_host_identify(host, peer.pid);
-    must(kymo_attach_welcome(connection, &welcome, memories), "no welcome");
+    kymo_host_identify(host, peer.pid, 0, &hello);
+    must(kymo_attach_welcome(connection, &welcome, descriptors), "no welcome");
     kymo_host_select(host, "net");
-    hear(connection, KYMO_ATTACH_READY);
     close(connection);
     for (int i = 0; kymo_host_selected(host) != KYMO_HOST_TOLD; i++) {
         must(i < PATIENCE_MS, "a process missed the change");

@@ -49,14 +49,14 @@ static void an_image_lives_until_exec_or_end(void **state)
 {
     (void)state;
     struct child c = start();
-    int forked = kymo_task_open_image(c.pid);
+    int forked = kymo_task_open_image(c.pid, 1);
     assert_true(forked >= 0);
     assert_int_equal(kymo_task_image_lives(forked), 1);
     ask(&c, 'a');
     ask(&c, 'b'); /* cat does: the exec is behind it */
     assert_int_equal(kymo_task_image_lives(forked), 0);
 
-    int cat = kymo_task_open_image(c.pid);
+    int cat = kymo_task_open_image(c.pid, 1);
     assert_int_equal(kymo_task_image_lives(cat), 1);
     close(c.in);
     siginfo_t info;
@@ -72,7 +72,7 @@ static void an_image_lives_until_exec_or_end(void **state)
 static void what_cannot_be_known_lives(void **state)
 {
     (void)state;
-    assert_int_equal(kymo_task_open_image(0), -1);
+    assert_int_equal(kymo_task_open_image(0, 1), -1);
     assert_int_equal(kymo_task_image_lives(-1), 1);
 }
 

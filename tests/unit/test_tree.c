@@ -198,30 +198,47 @@ static int is_closed(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-static int attach(kymo_tree *t, uint64_t *base_cpu_ns)
+static struct kymo_session *welcomed; /* the session of the last WELCOME */
+
+static void hear_welcome(int fd, struct kymo_attach_message *m)
 {
     unsigned descriptors;
+    int memory;
+    *m = hear_all(fd, &descriptors, &memory);
+    assert_int_equal(m->kind, KYMO_ATTACH_WELCOME);
+    assert_int_equal(m->error, KYMO_OK);
+    assert_int_equal(m->event, -1); /* the engine has none */
+    assert_int_equal(descriptors, 3);
+    void *map = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    assert_true(map != MAP_FAILED);
+    close(memory);
+    welcomed = map;
+}
+
+static int attach(kymo_tree *t, uint64_t *base_cpu_ns)
+{
     int fd = dial(t);
     struct kymo_attach_message m = message(KYMO_ATTACH_HELLO);
     say(fd, &m);
     serve(t);
-    m = hear(fd, &descriptors);
-    assert_int_equal(m.kind, KYMO_ATTACH_WELCOME);
-    assert_int_equal(m.error, KYMO_OK);
+    hear_welcome(fd, &m);
     assert_int_equal(m.size_bytes, 2u << 20);
-    assert_int_equal(descriptors, KYMO_ATTACH_MEMORIES);
     if (base_cpu_ns)
         *base_cpu_ns = m.cpu_ns;
     return fd;
 }
 
-static void get_ready(kymo_tree *t, int fd)
+/* As the library does it. */
+static void say_attached(int fd)
 {
-    struct kymo_attach_message m = message(KYMO_ATTACH_READY);
-    say(fd, &m);
-    serve(t);
-    assert_true(is_closed(fd));
+    kymo_store_release(&welcomed->attached, 1u);
     close(fd);
+}
+
+static void get_in(kymo_tree *t, int fd)
+{
+    say_attached(fd);
+    assert_int_equal(kymo_tree_look_at_new(t), KYMO_OK);
 }
 
 static void an_image_follows_another(void **state)
@@ -233,14 +250,14 @@ static void an_image_follows_another(void **state)
     assert_int_equal(base_ns, 0);
     assert_int_equal(kymo_tree_alive(t), 1);
     assert_int_equal(kymo_tree_recorded(t), 0);
-    get_ready(t, fd);
+    get_in(t, fd);
     assert_int_equal(kymo_tree_recorded(t), 1);
     assert_int_equal(seen.processes, 0); /* process 0 is announced by who launched it */
 
     fd = attach(t, NULL);
     assert_int_equal(seen.ends, 1);
     assert_int_equal(seen.last_end, 0);
-    get_ready(t, fd);
+    get_in(t, fd);
     assert_int_equal(seen.processes, 1);
     assert_int_equal(seen.last_process, 1);
     assert_int_equal(kymo_tree_alive(t), 1);
@@ -257,26 +274,21 @@ static void an_image_follows_another(void **state)
     kymo_tree_destroy(t);
 }
 
-/* READY has no answer: the process may call exec, or end, before the tree has heard it. */
-static void ready_is_heard_before_what_comes_after_it(void **state)
+/* Nothing wakes the tree: the process may call exec, or end, before it is looked at. */
+static void who_attached_is_seen_before_what_comes_after_it(void **state)
 {
     (void)state;
     kymo_tree *t = make_tree();
-    const struct kymo_attach_message ready = message(KYMO_ATTACH_READY);
-    int fd = attach(t, NULL);
-    say(fd, &ready);
-    close(fd);
+    say_attached(attach(t, NULL));
     /* It called exec. */
-    const struct kymo_attach_message hello = message(KYMO_ATTACH_HELLO);
-    fd = dial(t);
-    say(fd, &hello);
+    struct kymo_attach_message m = message(KYMO_ATTACH_HELLO);
+    int fd = dial(t);
+    say(fd, &m);
     assert_int_equal(kymo_tree_open_door(t), KYMO_OK);
     assert_int_equal(kymo_tree_recorded(t), 1);
     assert_int_equal(seen.ends, 1);
-    unsigned descriptors;
-    assert_int_equal(hear(fd, &descriptors).kind, KYMO_ATTACH_WELCOME);
-    say(fd, &ready);
-    close(fd);
+    hear_welcome(fd, &m);
+    say_attached(fd);
     /* It ended. */
     const struct kymo_tree_ending ending = {.end_ns = 9, .wait_status = 0, .cpu_ns = 7000};
     uint32_t process;
@@ -284,18 +296,20 @@ static void ready_is_heard_before_what_comes_after_it(void **state)
     assert_int_equal(process, 1);
     assert_int_equal(kymo_tree_recorded(t), 2);
     assert_int_equal(seen.last_end, 1);
-    /* The recording ends. */
-    fd = attach(t, NULL);
-    say(fd, &ready);
-    close(fd);
-    assert_int_equal(kymo_tree_finish(t, 10), KYMO_OK);
+    /* A round. */
+    say_attached(attach(t, NULL));
+    assert_int_equal(kymo_tree_round(t), KYMO_OK);
     assert_int_equal(kymo_tree_recorded(t), 3);
-    assert_int_equal(seen.processes, 2); /* process 0 is announced by who launched it */
+    /* The recording ends. */
+    say_attached(attach(t, NULL));
+    assert_int_equal(kymo_tree_finish(t, 10), KYMO_OK);
+    assert_int_equal(kymo_tree_recorded(t), 4);
+    assert_int_equal(seen.processes, 3); /* process 0 is announced by who launched it */
     kymo_tree_destroy(t);
 }
 
-/* It ended before it could say READY, or could not use the session. */
-static void who_is_not_ready_is_not_recorded(void **state)
+/* It ended before, or could not use the session. */
+static void who_has_not_attached_is_not_recorded(void **state)
 {
     (void)state;
     kymo_tree *t = make_tree();
@@ -304,7 +318,11 @@ static void who_is_not_ready_is_not_recorded(void **state)
     close(attach(t, NULL));
     assert_int_equal(kymo_tree_ended(t, getpid(), &ending, &process), KYMO_OK);
     assert_int_equal(process, UINT32_MAX);
-    close(attach(t, NULL));
+    /* One that takes its time is still awaited. */
+    int fd = attach(t, NULL);
+    assert_int_equal(kymo_tree_round(t), KYMO_OK);
+    assert_int_equal(kymo_tree_alive(t), 1);
+    close(fd);
     assert_int_equal(kymo_tree_finish(t, 10), KYMO_OK);
     assert_int_equal(kymo_tree_recorded(t), 0);
     assert_int_equal(seen.ends, 0);
@@ -325,7 +343,7 @@ static void who_says_nothing_keeps_nobody_out(void **state)
     assert_true(closed > 0); /* they are bounded */
     assert_true(closed < SILENT);
     int fd = attach(t, NULL);
-    get_ready(t, fd);
+    get_in(t, fd);
     assert_int_equal(kymo_tree_recorded(t), 1);
     /* They end with the tree. */
     for (int i = 0; i < SILENT; i++)
@@ -612,7 +630,7 @@ static void what_makes_no_sense_is_turned_away(void **state)
         close(fd);
     }
     fd = dial(t);
-    m = message(KYMO_ATTACH_READY); /* before HELLO */
+    m = message(KYMO_ATTACH_WELCOME); /* instead of HELLO */
     say(fd, &m);
     serve(t);
     assert_true(is_closed(fd));
@@ -628,7 +646,7 @@ static void one_that_gives_up_leaves_nothing(void **state)
     int fd = attach(t, NULL);
     assert_int_equal(kymo_tree_alive(t), 1);
     close(fd);
-    serve(t);
+    assert_int_equal(kymo_tree_round(t), KYMO_OK);
     assert_int_equal(kymo_tree_alive(t), 0);
     assert_int_equal(kymo_tree_recorded(t), 0);
     assert_int_equal(seen.processes + seen.ends, 0);
@@ -640,7 +658,7 @@ static void a_stopped_tree_lets_nobody_in(void **state)
     (void)state;
     kymo_tree *t = make_tree();
     int fd = attach(t, NULL);
-    get_ready(t, fd);
+    get_in(t, fd);
     assert_int_equal(kymo_tree_finish(t, 9), KYMO_OK);
     assert_int_equal(kymo_tree_alive(t), 0);
     assert_int_equal(seen.ends, 0); /* it has not ended */
@@ -658,24 +676,19 @@ struct flood {
 static struct flood begin_flood(kymo_tree *t)
 {
     struct flood w = {.stream = {.kind = KYMO_STREAM_TASK}};
-    unsigned descriptors;
-    int memory;
     int fd = dial(t);
     struct kymo_attach_message m = message(KYMO_ATTACH_HELLO);
     say(fd, &m);
     serve(t);
-    m = hear_all(fd, &descriptors, &memory);
-    void *map = mmap(NULL, m.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    assert_true(map != MAP_FAILED);
-    close(memory);
-    w.f.session = map;
-    assert_int_equal(kymo_session_check(map, m.size_bytes, &w.f.plan), KYMO_OK);
+    hear_welcome(fd, &m);
+    w.f.session = welcomed;
+    assert_int_equal(kymo_session_check(welcomed, m.size_bytes, &w.f.plan), KYMO_OK);
     w.slot = kymo_slot_take(w.f.session, &w.f.plan) - 1;
     struct kymo_thread_slot *slot = kymo_session_slot(w.f.session, &w.f.plan, w.slot);
     slot->tid = (uint32_t)getpid();
     slot->flags = KYMO_SLOT_MAIN;
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
-    get_ready(t, fd);
+    get_in(t, fd);
     return w;
 }
 
@@ -718,7 +731,8 @@ static void who_leaves_much_keeps_nobody_out(void **state)
     int fd = dial(t);
     assert_int_equal(kymo_tree_wait(t, 0, NULL), KYMO_OK);
     assert_int_equal(seen.ends, 0);
-    struct kymo_attach_message m = message(KYMO_ATTACH_READY); /* makes no sense: it is looked at */
+    struct kymo_attach_message m =
+        message(KYMO_ATTACH_WELCOME); /* makes no sense: it is looked at */
     say(fd, &m);
     assert_int_equal(kymo_tree_wait(t, 0, NULL), KYMO_OK);
     assert_true(is_closed(fd));
@@ -757,8 +771,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_follows_another),
-        cmocka_unit_test(ready_is_heard_before_what_comes_after_it),
-        cmocka_unit_test(who_is_not_ready_is_not_recorded),
+        cmocka_unit_test(who_attached_is_seen_before_what_comes_after_it),
+        cmocka_unit_test(who_has_not_attached_is_not_recorded),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
         cmocka_unit_test(strangers_take_no_place),
         cmocka_unit_test(only_relatives_are_waited_for),
