@@ -15,9 +15,12 @@
  *
  * A program may start and stop any number of times; each start is an agent of its own, with options
  * of its own. After a stop, or when the death of an agent was noticed (on_end), nothing of it is
- * left in the process: no timer, handler, descriptor, thread or mapping. A child that the program
- * forks is recorded by its parent's agent: there kymo_agent_start says so, too, until that agent
- * has ended, and the agents of the parent can be freed by kymo_agent_detach, and nothing else.
+ * left in the process: no timer, handler, descriptor, thread or mapping. In a process that has
+ * markers (kymo/marker.h) or a tracer the mappings stay, with some pages of each start: a thread
+ * may be in a marker, which nothing waits for. Markers are recorded from start to stop. A child
+ * that the program forks is recorded by its parent's agent: there kymo_agent_start says so, too,
+ * until that agent has ended, and the agents of the parent can be freed by kymo_agent_detach, and
+ * nothing else.
  *
  * No function of the program's is interposed. So these are not seen: threads that block all signals
  * have no samples; a program that takes the signal of the samples (SIGURG, or what signal= says) by

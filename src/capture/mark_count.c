@@ -172,8 +172,9 @@ void kymo_mark_count(struct kymo_mark_counter *c, int64_t value, uint64_t operat
 {
     struct kymo_capture_thread *t = kymo_thread_self;
     /* As kymo_mark_site_number: of this session, and there was room for it. */
-    uint32_t number = t ? kymo_load_acquire(&c->id) ^ t->mark_epoch : 0;
-    if (kymo_unlikely(number - 1 >= KYMO_DEFINITION_NUMBER_MAX)) {
+    uint32_t number = t ? kymo_load_acquire(&c->id) ^ kymo_thread_epoch : 0;
+    if (kymo_unlikely(number - 1 >= KYMO_DEFINITION_NUMBER_MAX) ||
+        kymo_unlikely(t->mark_epoch != kymo_thread_epoch)) {
         count_slowly(c, value, operations);
         return;
     }

@@ -126,7 +126,8 @@ static int write_change(struct kymo_capture_thread *t, uint64_t here, enum kymo_
 KYMO_INLINE struct kymo_capture_thread *here(void)
 {
     struct kymo_capture_thread *t = kymo_thread_self;
-    return kymo_likely(t && t->mark_epoch) ? t : kymo_mark_thread();
+    const struct kymo_capture_process *p = kymo_process_here();
+    return kymo_likely(p && kymo_thread_is_of(p) && t->mark_epoch) ? t : kymo_mark_thread();
 }
 
 static void set_depth(struct kymo_capture_thread *t, uint32_t depth)
@@ -205,10 +206,12 @@ static int write_pop(struct kymo_capture_thread *t, uint64_t here, uint32_t dept
 void kymo_mark_label_pop(uint32_t depth)
 {
     struct kymo_capture_thread *t = kymo_thread_self;
-    if (t && !t->mark_epoch && depth > 0 && depth <= at_fork.depth)
+    if (!t || depth == 0)
+        return;
+    if (!t->mark_epoch && depth <= at_fork.depth)
         at_fork.depth = depth - 1;
     /* Deeper than anything: a scope of which this forked child knows nothing. */
-    if (!t || !t->mark_epoch || depth == 0 || depth > t->labels)
+    if (!t->mark_epoch || depth > t->labels)
         return;
     set_depth(t, depth - 1);
     if (!write_pop(t, KYMO_FRAME_BEGIN(), depth - 1))
@@ -246,7 +249,7 @@ void kymo_mark_labels_before_fork(void)
         return;
     at_fork.recorded_as = 0;
     /* Quiet: its children are not recorded. */
-    if (!t || !t->mark_epoch || !t->was_labelled || kymo_is_quiet(p))
+    if (!kymo_thread_is_of(p) || !t->mark_epoch || !t->was_labelled || kymo_is_quiet(p))
         return;
     at_fork.recorded_as = kymo_load_relaxed(&p->session->recorded_as);
     at_fork.tid = t->tid;

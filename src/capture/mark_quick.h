@@ -20,9 +20,12 @@ KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_mark_ready(const struct kymo_capture_
 {
     if (kymo_unlikely(!t))
         return 0;
-    uint32_t number = kymo_mark_site_number(site, t->mark_epoch);
-    return kymo_unlikely(number == 0) || kymo_unlikely(kymo_load_relaxed(t->other_clock)) ? 0
-                                                                                          : number;
+    uint32_t number = kymo_mark_site_number(site, kymo_thread_epoch);
+    /* In a forked child the epoch is the parent's, and the thread's state is wiped. */
+    if (kymo_unlikely(number == 0) || kymo_unlikely(t->mark_epoch != kymo_thread_epoch) ||
+        kymo_unlikely(kymo_load_relaxed(t->other_clock)))
+        return 0;
+    return number;
 }
 
 /* The stream to write size_bytes to, claimed; NULL: the slow way. */

@@ -55,7 +55,7 @@ static void adopt(struct kymo_capture_process *p)
     if (kymo_is_quiet(p) || !kymo_slot_is_free(p->session, &p->plan))
         return;
     kymo_raw_block_all(&mask);
-    if (!kymo_thread_self)
+    if (!kymo_thread_is_of(p))
         kymo_thread_adopt(p);
     kymo_raw_set_mask(&mask, NULL);
 }
@@ -64,7 +64,7 @@ KYMO_NOINLINE struct kymo_capture_thread *kymo_mark_thread(void)
 {
     struct kymo_capture_thread *t = kymo_thread_self;
     struct kymo_capture_process *p = kymo_capturing();
-    if (kymo_likely(p && t && t->mark_epoch))
+    if (kymo_likely(p && kymo_thread_is_of(p) && t->mark_epoch))
         return t;
     if (!p) {
         kymo_fork_attach_now();
@@ -74,9 +74,12 @@ KYMO_NOINLINE struct kymo_capture_thread *kymo_mark_thread(void)
         kymo_mark_links_off();
         return NULL;
     }
-    if (!kymo_thread_self)
+    /* One that has ended stays so. */
+    if (kymo_thread_self != &kymo_thread_dead && !kymo_thread_is_of(p))
         adopt(p);
     t = kymo_thread_self;
+    if (t != &kymo_thread_dead && !kymo_thread_is_of(p))
+        return NULL;
     return t && t->mark_epoch ? t : NULL;
 }
 

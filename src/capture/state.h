@@ -172,6 +172,8 @@ extern __thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
 extern struct kymo_capture_thread kymo_thread_dead;
 /* The session that kymo_thread_self is of: of an earlier one, its memory may be gone. */
 extern __thread uint32_t kymo_thread_session KYMO_TLS_IE;
+/* The mark_epoch of kymo_thread_self, to be compared before that memory is read. */
+extern __thread uint32_t kymo_thread_epoch KYMO_TLS_IE;
 /* The calling thread's own stack, as far as it is known. A forked child has its copy of it. */
 extern __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 /* The same of its alternate stack, from before the thread is known. */
@@ -192,6 +194,13 @@ KYMO_SIGNAL_SAFE static inline void kymo_process_enter(void)
 KYMO_SIGNAL_SAFE static inline void kymo_process_leave(void)
 {
     (void)__atomic_fetch_sub(&kymo_process_users, 1u, __ATOMIC_RELEASE);
+}
+
+/* Whether the calling thread is known to this recording; kymo_thread_self may be of an earlier one.
+ */
+KYMO_SIGNAL_SAFE static inline int kymo_thread_is_of(const struct kymo_capture_process *p)
+{
+    return kymo_thread_self && kymo_thread_session == p->session_number;
 }
 
 /* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */

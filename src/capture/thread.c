@@ -17,6 +17,7 @@ uint32_t kymo_process_users;
 __attribute__((weak)) const struct kymo_alloc_calls *kymo_alloc_calls = NULL;
 __thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
 __thread uint32_t kymo_thread_session KYMO_TLS_IE;
+__thread uint32_t kymo_thread_epoch KYMO_TLS_IE;
 struct kymo_capture_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
@@ -117,6 +118,7 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();
     kymo_thread_session = p->session_number;
+    kymo_thread_epoch = t->mark_epoch;
     kymo_thread_self = t;
     /* Pairs with the drain's acquire: a live slot is filled. */
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);

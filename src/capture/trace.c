@@ -27,6 +27,10 @@ static struct {
     uint64_t stop_clock; /* when it went last */
 } tracer = {.turn = 1, .depth_limit = KYMO_CALL_DEPTH_MAX};
 
+/* The turn that the calling thread is traced in, to be compared before its state is read: that may
+ * be of an earlier recording. */
+static __thread uint32_t traced_in KYMO_TLS_IE;
+
 static uint64_t clock_of(const struct kymo_capture_thread *t)
 {
     return kymo_likely(!kymo_load_relaxed(t->other_clock)) ? kymo_clock_now(KYMO_CLOCK_TSC)
@@ -123,7 +127,7 @@ static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t cloc
     release(t, w);
     if (kymo_mark_room(t, w, sizeof(struct kymo_record_call)))
         put(w, clock, kymo_call_event(KYMO_TRACE_STOP, 0), all);
-    t->traced_in = 0;
+    t->traced_in = traced_in = 0;
 }
 
 /* Any event: also of another kind, without room, behind a gap, at another clock, too deep, or a
@@ -131,6 +135,9 @@ static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t cloc
 static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind, uint32_t function)
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
+    /* It is another recording's, or a forked child's, which is wiped. */
+    if (t->traced_in != traced_in)
+        return KYMO_TRACE_IS_NEW;
     if (kind >= KYMO_TRACE_GAP) {
         tell_stop(t, clock_of(t), 0);
         return 0;
@@ -163,7 +170,7 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
 static int trace_event(uint32_t kind, uint32_t function)
 {
     struct kymo_capture_thread *t = kymo_thread_self;
-    if (kymo_unlikely(!t) || kymo_unlikely(t->traced_in != kymo_load_relaxed(&tracer.turn)))
+    if (kymo_unlikely(!t) || kymo_unlikely(traced_in != kymo_load_relaxed(&tracer.turn)))
         return KYMO_TRACE_IS_NEW;
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
     uint32_t begins = kind <= KYMO_TRACE_OPEN;
@@ -188,7 +195,7 @@ static int trace_begin(void)
     if (t->traced_in)
         tell_stop(t, tracer.stop_clock, 0);
     t->call_depth = t->calls_until = 0;
-    t->traced_in = kymo_load_relaxed(&tracer.turn);
+    t->traced_in = traced_in = kymo_load_relaxed(&tracer.turn);
     return 1;
 }
 
@@ -298,10 +305,10 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         .limit = trace_limit,
         .name_thread = trace_name_thread,
     };
-    /* Set again by each caller: it never changes. */
     struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
     if (!p || abi != KYMO_TRACE_ABI)
         return NULL;
+    /* Set again by each caller: of one recording it never changes. */
     calls.epoch = &p->mark_epoch;
     return &calls;
 }

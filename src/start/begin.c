@@ -151,6 +151,21 @@ static int await_users(void)
     return 0;
 }
 
+static uint32_t has_callers;
+
+void kymo_has_callers(void)
+{
+    kymo_store_release(&has_callers, 1u);
+}
+
+/* What callers write to stays. Its pages go, but for those of the process's own tables that were
+ * used. */
+static void keep_mapped(struct kymo_capture_process *p)
+{
+    char *data = (char *)p->session + p->session->header_bytes;
+    (void)madvise(data, p->plan.total_bytes - p->session->header_bytes, MADV_REMOVE);
+}
+
 static void unmap(struct kymo_capture_process *p)
 {
     struct kymo_attachment a = {
@@ -168,7 +183,7 @@ static void unmap(struct kymo_capture_process *p)
 /*
  *   stopped: handlers take no samples and arm no timers -> none is under way that began before
  *   -> timers and handlers are taken away -> the state is: what arrives late finds none
- *   -> none is under way that found it -> its memory goes
+ *   -> none is under way that found it -> its memory goes, unless markers or a tracer may have it
  */
 int kymo_end(void)
 {
@@ -181,6 +196,7 @@ int kymo_end(void)
     if (kymo_load_relaxed(&kymo_quiet_here) || (p->session && kymo_is_quiet(p)) ||
         seccomp_mode() != mode_at_begin)
         return 0;
+    kymo_mark_links_off();
     kymo_store_release(&kymo_family.header, NULL);
     if (!p->session) {
         /* A forked child that was never recorded itself: all of the state reads as zeros. */
@@ -193,6 +209,9 @@ int kymo_end(void)
     if (!await_users())
         return 0;
     kymo_own_signals_forget();
-    unmap(p);
+    if (kymo_load_acquire(&has_callers))
+        keep_mapped(p);
+    else
+        unmap(p);
     return 1;
 }

@@ -18,6 +18,10 @@
  */
 const char *kymo_begin(const struct kymo_attach_call *call);
 
+/* Markers or a tracer have our functions. In any thread one of them may be under way, which nothing
+ * waits for. So from now on the memory of a recording stays mapped when it ends. */
+void kymo_has_callers(void);
+
 /* Whether this process is recorded, or was and has not been given back. */
 int kymo_has_begun(void);
 /* The opposite of begin, where no function of the program's is hooked: nothing is captured from

@@ -3,7 +3,9 @@
  * agent_rounds.c ROUNDS SETTINGS KYMO [kill] - starts an agent and stops it, again and again, while
  * threads work: two that live all along, and one of each round. Prints a line of JSON for each
  * round, with the CPU time in in_round between start and stop, and what is left in the process
- * after it. kill: each agent is killed instead, and what it leaves is found by the next start.
+ * after it. With markers of its own it is another program (AGENT_ROUNDS_MARKS): each share of a
+ * round makes MARKS of them in a scope with a label, and what is between rounds makes some, too.
+ * kill: each agent is killed instead, and what it leaves is found by the next start.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -14,6 +16,12 @@
 
 #include "../workloads/workload.h"
 #include "kymo/agent.h"
+#ifdef AGENT_ROUNDS_MARKS
+#include "kymo/marker.h"
+
+KYMO_CATEGORY(rounds_category, "Rounds", GREEN);
+KYMO_COUNTER(rounds_done, rounds_category, "Rounds done", TOTAL, NULL, GREEN);
+#endif
 
 DEFINE_BURN(in_round, 131)
 DEFINE_BURN(between_rounds, 137)
@@ -23,6 +31,8 @@ DEFINE_BURN(in_child, 139)
 #define SHARE_NS 100000000u
 #define CHILD_NS 30000000u
 #define BETWEEN_NS 10000000u
+
+#define MARKS 1000
 
 static pthread_barrier_t barrier;
 static atomic_ullong round_ns;
@@ -34,8 +44,24 @@ static void meet(void)
     must(result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD, "barrier");
 }
 
+static void mark(const char *where)
+{
+#ifdef AGENT_ROUNDS_MARKS
+    KYMO_LABEL_SCOPE("where", where);
+    KYMO_SCOPE(rounds_category, "Share");
+    for (int i = 0; i < MARKS; i++) {
+        KYMO_MARKER(rounds_category, "Instant");
+        KYMO_MARKER_TEXT(rounds_category, "Text", where);
+    }
+    KYMO_COUNT(rounds_done, 1);
+#else
+    (void)where;
+#endif
+}
+
 static void *guest(void *unused)
 {
+    mark("round");
     round_ns += burn_ns(in_round, SHARE_NS);
     return unused;
 }
@@ -47,9 +73,11 @@ static void *worker(void *unused)
         meet();
         if (is_over)
             return unused;
+        mark("round");
         round_ns += burn_ns(in_round, SHARE_NS);
         meet();
         meet();
+        mark("between");
         (void)burn_ns(between_rounds, BETWEEN_NS);
         meet();
     }
@@ -62,6 +90,7 @@ static void fork_one(void)
     must(pid >= 0, "fork");
     if (pid == 0) {
         (void)burn_ns(in_child, CHILD_NS);
+        mark("child");
         _exit(0);
     }
     must(waitpid(pid, &status, 0) == pid && status == 0, "waitpid");
