@@ -11,7 +11,8 @@ from setuptools.command.build_py import build_py
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 # In an installation; the program finds its libraries by their place beside it.
-PARTS = ["bin/kymo", "lib/kymo/libkymo-preload.so", "lib/kymo/libkymo-preload-alloc.so"]
+PARTS = ["bin/kymo", "lib/kymo/libkymo-preload.so", "lib/kymo/libkymo-preload-alloc.so",
+         "lib/libkymo.so.0"]
 
 
 def version():

@@ -2,7 +2,7 @@
 """Traces Python for Kymo: every call and return, exceptions, collections, imports and log records, on the
 timeline of `kymo record --trace=python`. Markers, counters and labels of the program's own are in every recording.
 
-Without a recorder nothing here does anything: start() returns False.
+Without a recorder nothing here does anything, but start(FILE) and traced(FILE): they record this process.
 """
 import importlib
 

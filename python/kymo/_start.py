@@ -18,10 +18,13 @@ _NO_EXCEPTIONS, _THOSE_THAT_END_A_CALL, _ALL_EXCEPTIONS = range(3)
 _AFFORDABLE = _THOSE_THAT_END_A_CALL if (3, 10) <= sys.version_info < (3, 12) else _ALL_EXCEPTIONS
 
 
-def start(natives=True, exceptions=None, library=True, depth=0, include=(), exclude=()):
+def start(output=None, natives=True, exceptions=None, library=True, depth=0, include=(), exclude=(), settings=""):
     """Traces all threads of this interpreter, until stop(). Returns whether a recorder wants it; where one has
     started it already, nothing changes.
 
+    output      where no recorder is: a recording of this process into this file, in the format of its name, which
+                stop() or the end of the program writes. True: kymo.PROGRAM.PID.kymo in the current folder
+    settings    of that recording, as in KYMO_OPTIONS: "cpu=1ms,wall=10ms"
     natives     calls of functions that are not Python, too
     exceptions  each exception that is raised is a marker. None: on Python 3.10 and 3.11 only what leaves the
                 function that raises it, since all would slow down each line
@@ -31,7 +34,16 @@ def start(natives=True, exceptions=None, library=True, depth=0, include=(), excl
     exclude     the same: not those
 
     The time of functions that are left out is their caller's."""
+    if output is not None:
+        _record(output, settings)
     return _start(False, natives, exceptions, library, depth, include, exclude)
+
+
+def _record(output, settings):
+    from kymo import _kymo
+    if not _kymo.is_recorded():
+        from kymo import _own
+        _own.begin(output, settings)
 
 
 def _start(block, natives=True, exceptions=None, library=True, depth=0, include=(), exclude=()):
@@ -43,9 +55,17 @@ def _start(block, natives=True, exceptions=None, library=True, depth=0, include=
 
 
 def stop():
-    """Ends what start began, in all threads."""
+    """Ends what start began, in all threads. A recording of its own is written then: that takes as long as `kymo
+    convert`. OSError says why it could not be."""
     from kymo import _kymo
     _kymo.stop()
+    _end_own()
+
+
+def _end_own():
+    own = sys.modules.get("kymo._own")
+    if own:
+        own.end()
 
 
 def pause():
@@ -61,20 +81,28 @@ def resume():
     _kymo.resume()
 
 
-def traced(**options):
+def traced(output=None, settings="", **options):
     """Traces a block, or as a decorator a function; options as of start. Blocks may lie in each other, and run in
-    several threads: tracing ends with the last one, and goes on if it ran before."""
+    several threads: tracing ends with the last one, and goes on if it ran before. With an output, a recording of its
+    own ends with the block that began it."""
     # Not above: a program may have modules with the names of those that this needs.
     import contextlib
 
     @contextlib.contextmanager
     def block():
         from kymo import _kymo
-        _start(True, **options)
+        begins = output is not None and not _kymo.is_recorded()
+        if begins:
+            _record(output, settings)
         try:
-            yield
+            _start(True, **options)
+            try:
+                yield
+            finally:
+                _kymo.end_block()
         finally:
-            _kymo.end_block()
+            if begins:
+                _end_own()
 
     return block()
 

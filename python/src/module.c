@@ -6,6 +6,7 @@
  * of their own: in others than the main one it does nothing.
  */
 #include "marks.h"
+#include "own.h"
 #include "tracer.h"
 
 struct tracer_options tracer_options = {.natives = 1, .exceptions = TRACER_ALL};
@@ -175,6 +176,8 @@ static PyMethodDef methods[] = {
     {"stop", stop, METH_NOARGS, "Ends what start began."},
     {"pause", pause_tracing, METH_NOARGS, "Ends it until resume."},
     {"resume", resume, METH_NOARGS, "Goes on as before pause."},
+    {"begin_own", own_begin, METH_VARARGS, "Begins a recording of this process."},
+    {"end_own", own_end, METH_O, "Ends it, and waits until it is written."},
     {"end_block", end_block, METH_NOARGS, "Ends what start(block=True) began."},
     {NULL, NULL, 0, NULL},
 };
