@@ -20,7 +20,8 @@
 #include "capture/mark.h"
 #include "capture/state.h"
 
-/* One tracer at a time. In a forked child it is as its parent's. */
+/* One tracer at a time, of which several threads may speak at once: each interpreter of Python has
+ * its own. All are atomic. In a forked child they are as its parent's. */
 static struct {
     uint32_t turn; /* counts the times that it came, from 1 on */
     uint32_t depth_limit;
@@ -144,7 +145,7 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
     }
     uint32_t depth = count_depth(t, kind);
     t->calls_until = 0;
-    if (depth - 1 >= tracer.depth_limit)
+    if (depth - 1 >= kymo_load_relaxed(&tracer.depth_limit))
         return 0;
     uint64_t clock = clock_of(t);
     if (t->call_is_held && is_short(t, w, kind, depth, clock)) {
@@ -175,7 +176,8 @@ static int trace_event(uint32_t kind, uint32_t function)
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
     uint32_t begins = kind <= KYMO_TRACE_OPEN;
     uint32_t depth = t->call_depth + begins;
-    if (kymo_unlikely(kind >= KYMO_TRACE_GAP) || kymo_unlikely(depth - 1 >= tracer.depth_limit) ||
+    if (kymo_unlikely(kind >= KYMO_TRACE_GAP) ||
+        kymo_unlikely(depth - 1 >= kymo_load_relaxed(&tracer.depth_limit)) ||
         kymo_unlikely(w->used >= t->calls_until) ||
         kymo_unlikely(kymo_load_relaxed(t->other_clock)))
         return take_event(t, kind, function);
@@ -191,11 +193,12 @@ static int trace_begin(void)
     struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t)
         return 0;
+    uint32_t turn = kymo_load_acquire(&tracer.turn);
     /* The tracer was stopped and has come back meanwhile. */
     if (t->traced_in)
-        tell_stop(t, tracer.stop_clock, 0);
+        tell_stop(t, kymo_load_relaxed(&tracer.stop_clock), 0);
     t->call_depth = t->calls_until = 0;
-    t->traced_in = traced_in = kymo_load_relaxed(&tracer.turn);
+    t->traced_in = traced_in = turn;
     return 1;
 }
 
@@ -204,14 +207,17 @@ static void trace_end(void)
     struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t)
         return;
-    tracer.stop_clock = clock_of(t);
-    tell_stop(t, tracer.stop_clock, 1);
-    kymo_store_relaxed(&tracer.turn, tracer.turn + 1);
+    uint64_t clock = clock_of(t);
+    kymo_store_relaxed(&tracer.stop_clock, clock);
+    tell_stop(t, clock, 1);
+    /* Pairs with the acquire in trace_begin. */
+    kymo_add_acq_rel(&tracer.turn, 1u);
 }
 
 static void trace_limit(uint32_t depth)
 {
-    tracer.depth_limit = depth && depth < KYMO_CALL_DEPTH_MAX ? depth : KYMO_CALL_DEPTH_MAX;
+    kymo_store_relaxed(&tracer.depth_limit,
+                       depth && depth < KYMO_CALL_DEPTH_MAX ? depth : KYMO_CALL_DEPTH_MAX);
 }
 
 /* ---- functions ---- */
