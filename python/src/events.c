@@ -11,8 +11,6 @@
 #include <frameobject.h>
 #endif
 
-struct tracer_last_native tracer_last_native;
-
 /* Deeper ones are left out: a thread that is in so many calls already when the tracer comes. */
 #define OPEN_MAX 1024
 
@@ -38,38 +36,58 @@ static int frames_of(PyCodeObject **codes)
     return n;
 }
 
+static uint32_t number_of(struct tracer *t, PyCodeObject *code, uint32_t key)
+{
+    uint32_t word = tracer_code_word(t, code, key);
+    return word & TRACER_HIDDEN ? TRACER_HIDDEN : word & TRACER_NUMBER;
+}
+
 /* inside: so many of the innermost frames are not told of. Returns 0 if there is no room. */
-static int tell_open(uint32_t key, int inside)
+static int tell_open(struct tracer *t, uint32_t key, int inside)
 {
     PyCodeObject *codes[OPEN_MAX];
     if (!tracer_calls->begin())
         return 0;
     for (int n = frames_of(codes); n > inside; n--) {
-        uint32_t word = tracer_code_word(codes[n - 1], key);
-        if (!(word & TRACER_HIDDEN))
-            (void)tracer_calls->event(KYMO_TRACE_OPEN, word & TRACER_NUMBER);
+        uint32_t number = number_of(t, codes[n - 1], key);
+        if (number != TRACER_HIDDEN)
+            (void)tracer_calls->event(KYMO_TRACE_OPEN, number);
     }
     return 1;
 }
 
-void tracer_tell_first(uint32_t kind, uint32_t number, uint32_t key, int inside)
+void tracer_tell_running(struct tracer *t)
 {
-    if (tell_open(key, inside) && kind != TRACER_NO_EVENT)
+    PyCodeObject *codes[OPEN_MAX];
+    uint32_t key = tracer_key(t);
+    for (int n = key ? frames_of(codes) : 0; n > 0; n--) {
+        uint32_t number = number_of(t, codes[n - 1], key);
+        if (number != TRACER_HIDDEN &&
+            tracer_calls->event(KYMO_TRACE_OPEN, number) == KYMO_TRACE_IS_NEW)
+            return;
+    }
+}
+
+void tracer_tell_first(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key, int inside)
+{
+    if (tell_open(t, key, inside) && kind != TRACER_NO_EVENT)
         (void)tracer_calls->event(kind, number);
 }
 
-void tracer_enter_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key)
+void tracer_enter_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
+                          uint32_t key)
 {
     if (!(word & TRACER_HIDDEN))
-        tracer_tell(kind, word & TRACER_NUMBER, key, 1);
+        tracer_tell(t, kind, word & TRACER_NUMBER, key, 1);
     if (word & TRACER_WATCHED) /* what is left out, too */
-        tracer_watch_begin(code);
+        tracer_watch_begin(t, code);
 }
 
-void tracer_leave_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key)
+void tracer_leave_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
+                          uint32_t key)
 {
     if (word & TRACER_WATCHED)
-        tracer_watch_end(code);
+        tracer_watch_end(t, code);
     if (!(word & TRACER_HIDDEN))
-        tracer_tell(kind, word & TRACER_NUMBER, key, 0);
+        tracer_tell(t, kind, word & TRACER_NUMBER, key, 0);
 }

@@ -16,10 +16,10 @@
 #define TRACER_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* What numbers belong to: the epoch and the filters. 0: this process is not recorded now. */
-TRACER_INLINE uint32_t tracer_key(void)
+TRACER_INLINE uint32_t tracer_key(const struct tracer *t)
 {
     uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
-    return epoch ? epoch << 16 | tracer_options.version : 0;
+    return epoch ? epoch << 16 | t->options.version : 0;
 }
 
 /* How CPython keeps extra data of code objects; tracer_functions_init has seen that it does. */
@@ -29,17 +29,16 @@ struct tracer_extras {
 };
 
 /* 0: it has none. */
-TRACER_INLINE uint64_t tracer_code_extra(const PyCodeObject *code)
+TRACER_INLINE uint64_t tracer_code_extra(const struct tracer *t, const PyCodeObject *code)
 {
     const struct tracer_extras *extras = code->co_extra;
-    return extras && extras->size > tracer_extra_index ? (uintptr_t)extras->at[tracer_extra_index]
-                                                       : 0;
+    return extras && extras->size > t->extra_index ? (uintptr_t)extras->at[t->extra_index] : 0;
 }
 
-TRACER_INLINE uint32_t tracer_code_word(PyCodeObject *code, uint32_t key)
+TRACER_INLINE uint32_t tracer_code_word(struct tracer *t, PyCodeObject *code, uint32_t key)
 {
-    uint64_t extra = tracer_code_extra(code);
-    return extra >> 32 == key ? (uint32_t)extra : tracer_look_at_code(code, key);
+    uint64_t extra = tracer_code_extra(t, code);
+    return extra >> 32 == key ? (uint32_t)extra : tracer_look_at_code(t, code, key);
 }
 
 /* Whether calls of it are traced: built-in functions and methods, as sys.setprofile has them. */
@@ -54,80 +53,77 @@ TRACER_INLINE int tracer_is_native(PyObject *callable)
 #define TRACER_NO_EVENT UINT32_MAX /* a kind */
 /* An event, behind the frames that run already: it is the thread's first. inside: so many of the
  * innermost frames are not told of. */
-void tracer_tell_first(uint32_t kind, uint32_t number, uint32_t key, int inside);
+void tracer_tell_first(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key, int inside);
 /* Events of code that has a flag. */
-void tracer_enter_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key);
-void tracer_leave_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key);
+void tracer_enter_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
+                          uint32_t key);
+void tracer_leave_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
+                          uint32_t key);
 
 /* ---- calls of Python functions ---- */
 
-TRACER_INLINE void tracer_tell(uint32_t kind, uint32_t number, uint32_t key, int inside)
+TRACER_INLINE void tracer_tell(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key,
+                               int inside)
 {
     if (TRACER_UNLIKELY(tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW))
-        tracer_tell_first(kind, number, key, inside);
+        tracer_tell_first(t, kind, number, key, inside);
 }
 
-TRACER_INLINE void tracer_enter_code(PyCodeObject *code, uint32_t kind)
+TRACER_INLINE void tracer_enter_code(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
-    uint32_t key = tracer_key();
+    uint32_t key = tracer_key(t);
     if (TRACER_UNLIKELY(!key))
         return;
-    uint32_t word = tracer_code_word(code, key);
+    uint32_t word = tracer_code_word(t, code, key);
     if (TRACER_UNLIKELY(word > TRACER_NUMBER))
-        tracer_enter_special(code, kind, word, key);
+        tracer_enter_special(t, code, kind, word, key);
     else
-        tracer_tell(kind, word, key, 1);
+        tracer_tell(t, kind, word, key, 1);
 }
 
-TRACER_INLINE void tracer_leave_code(PyCodeObject *code, uint32_t kind)
+TRACER_INLINE void tracer_leave_code(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
-    uint32_t key = tracer_key();
+    uint32_t key = tracer_key(t);
     if (TRACER_UNLIKELY(!key))
         return;
-    uint32_t word = tracer_code_word(code, key);
+    uint32_t word = tracer_code_word(t, code, key);
     if (TRACER_UNLIKELY(word > TRACER_NUMBER))
-        tracer_leave_special(code, kind, word, key);
+        tracer_leave_special(t, code, kind, word, key);
     else
-        tracer_tell(kind, word, key, 0);
+        tracer_tell(t, kind, word, key, 0);
 }
 
 /* ---- calls of others ---- */
 
-/* What was called last, by any thread. It mostly is what returns next, and lives until it does. */
-struct tracer_last_native {
-    const PyObject *callable; /* only compared */
-    uint32_t key, number;
-};
-extern struct tracer_last_native tracer_last_native;
-
 /* What left-out code calls is left out, too. */
-TRACER_INLINE int tracer_is_left_out(PyCodeObject *caller, uint32_t key)
+TRACER_INLINE int tracer_is_left_out(struct tracer *t, PyCodeObject *caller, uint32_t key)
 {
-    return TRACER_UNLIKELY(tracer_options.filters) && tracer_code_word(caller, key) & TRACER_HIDDEN;
+    return TRACER_UNLIKELY(t->options.filters) && tracer_code_word(t, caller, key) & TRACER_HIDDEN;
 }
 
-TRACER_INLINE void tracer_enter_native(PyObject *callable, PyCodeObject *caller)
+TRACER_INLINE void tracer_enter_native(struct tracer *t, PyObject *callable, PyCodeObject *caller)
 {
-    uint32_t key = tracer_key();
-    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(caller, key))
+    uint32_t key = tracer_key(t);
+    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(t, caller, key))
         return;
-    uint32_t number = tracer_native_number(callable, key);
-    tracer_last_native = (struct tracer_last_native){callable, key, number};
-    tracer_tell(KYMO_TRACE_CALL, number, key, 0);
+    uint32_t number = tracer_native_number(t, callable, key);
+    t->last_native = (struct tracer_last_native){callable, key, number};
+    tracer_tell(t, KYMO_TRACE_CALL, number, key, 0);
 }
 
 /* A return that is a thread's first event is of a call that nothing told of. */
-TRACER_INLINE void tracer_leave_native(PyObject *callable, PyCodeObject *caller, uint32_t kind)
+TRACER_INLINE void tracer_leave_native(struct tracer *t, PyObject *callable, PyCodeObject *caller,
+                                       uint32_t kind)
 {
-    uint32_t key = tracer_key();
-    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(caller, key))
+    uint32_t key = tracer_key(t);
+    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(t, caller, key))
         return;
-    const struct tracer_last_native last = tracer_last_native;
+    const struct tracer_last_native last = t->last_native;
     uint32_t number = last.callable == callable && last.key == key
                           ? last.number
-                          : tracer_native_number(callable, key);
+                          : tracer_native_number(t, callable, key);
     if (TRACER_UNLIKELY(tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW))
-        tracer_tell_first(TRACER_NO_EVENT, 0, key, 0);
+        tracer_tell_first(t, TRACER_NO_EVENT, 0, key, 0);
 }
 
 #endif

@@ -22,32 +22,30 @@
 #define set_extra _PyCode_SetExtra
 #endif
 
-Py_ssize_t tracer_extra_index = -1;
-
 /* Whether this build keeps extra data as events.h reads it. */
-static int reads_extras(void)
+static int reads_extras(const struct tracer *t)
 {
     static char here;
     PyCodeObject *code = PyCode_NewEmpty("", "", 0);
-    int result = code && set_extra((PyObject *)code, tracer_extra_index, &here) == 0 &&
-                 tracer_code_extra(code) == (uintptr_t)&here;
+    int result = code && set_extra((PyObject *)code, t->extra_index, &here) == 0 &&
+                 tracer_code_extra(t, code) == (uintptr_t)&here;
     PyErr_Clear();
     Py_XDECREF(code);
     return result;
 }
 
-int tracer_functions_init(void)
+int tracer_functions_init(struct tracer *t)
 {
-    if (tracer_extra_index >= 0)
+    if (t->extra_index >= 0)
         return 0;
-    tracer_extra_index = request_index(NULL);
-    if (tracer_extra_index < 0)
+    t->extra_index = request_index(NULL);
+    if (t->extra_index < 0)
         PyErr_SetString(PyExc_RuntimeError, "kymo: no room for data of its own in code objects");
-    else if (!reads_extras())
+    else if (!reads_extras(t))
         PyErr_SetString(PyExc_RuntimeError, "kymo: code objects of this build are not known");
     else
         return 0;
-    tracer_extra_index = -1;
+    t->extra_index = -1;
     return -1;
 }
 
@@ -96,9 +94,8 @@ static int fits(PyObject *patterns, const char *file)
     return 0;
 }
 
-static int is_hidden(const char *file)
+static int is_hidden(const struct tracer_options *o, const char *file)
 {
-    const struct tracer_options *o = &tracer_options;
     return (o->exclude && fits(o->exclude, file)) ||
            (o->include && PyTuple_GET_SIZE(o->include) && !fits(o->include, file));
 }
@@ -114,73 +111,68 @@ static uint32_t define_code(PyCodeObject *code)
                   (uint32_t)code->co_firstlineno);
 }
 
-uint32_t tracer_look_at_code(PyCodeObject *code, uint32_t key)
+uint32_t tracer_look_at_code(struct tracer *t, PyCodeObject *code, uint32_t key)
 {
-    uint64_t before = tracer_code_extra(code);
+    uint64_t before = tracer_code_extra(t, code);
     /* Other filters than those when it was looked at last: its number stays. */
     uint32_t number = before >> 48 == key >> 16 ? (uint32_t)before & TRACER_NUMBER : 0;
-    int hides = is_hidden(text_of(code->co_filename).at);
+    int hides = is_hidden(&t->options, text_of(code->co_filename).at);
     if (!hides && !number)
         number = define_code(code);
     uint32_t word = number | (hides ? TRACER_HIDDEN : 0);
-    if (tracer_is_watched(code))
+    if (tracer_is_watched(t, code))
         word |= TRACER_WATCHED;
     void *value = (void *)(uintptr_t)((uint64_t)key << 32 | word);
     /* Without a number it is told of again the next time: there may be room then. */
     if (number || hides)
-        (void)set_extra((PyObject *)code, tracer_extra_index, value);
+        (void)set_extra((PyObject *)code, t->extra_index, value);
     PyErr_Clear();
     return word;
 }
 
-void tracer_watch_code(PyCodeObject *code)
+void tracer_watch_code(struct tracer *t, PyCodeObject *code)
 {
-    uint64_t extra = tracer_code_extra(code);
+    uint64_t extra = tracer_code_extra(t, code);
     /* One that has no number yet is looked at when it gets one. */
     if (extra)
-        (void)set_extra((PyObject *)code, tracer_extra_index,
+        (void)set_extra((PyObject *)code, t->extra_index,
                         (void *)(uintptr_t)(extra | TRACER_WATCHED));
     PyErr_Clear();
 }
 
 /* ---- native functions ---- */
 
-struct native {
+struct tracer_native {
     const PyMethodDef *method; /* NULL: free */
     const char *name;
     uint64_t number; /* epoch << 32 | number */
 };
 
-static struct {
-    struct native *rows;
-    size_t used, size; /* a power of two */
-} natives;
-
-static size_t place_of(const PyMethodDef *method)
+static size_t place_of(const struct tracer *t, const PyMethodDef *method)
 {
-    return ((uintptr_t)method >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (natives.size - 1);
+    return ((uintptr_t)method >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (t->natives.size - 1);
 }
 
-static struct native *find(const PyMethodDef *method)
+static struct tracer_native *find(const struct tracer *t, const PyMethodDef *method)
 {
-    for (size_t i = place_of(method);; i = (i + 1) & (natives.size - 1))
-        if (natives.rows[i].method == method || !natives.rows[i].method)
-            return &natives.rows[i];
+    for (size_t i = place_of(t, method);; i = (i + 1) & (t->natives.size - 1))
+        if (t->natives.rows[i].method == method || !t->natives.rows[i].method)
+            return &t->natives.rows[i];
 }
 
-static int grow(void)
+static int grow(struct tracer *t)
 {
-    size_t size = natives.size ? natives.size * 2 : 1024;
-    struct native *before = natives.rows;
-    size_t count = natives.size;
-    struct native *rows = PyMem_RawCalloc(size, sizeof *rows);
+    size_t size = t->natives.size ? t->natives.size * 2 : 1024;
+    struct tracer_native *before = t->natives.rows;
+    size_t count = t->natives.size;
+    struct tracer_native *rows = PyMem_RawCalloc(size, sizeof *rows);
     if (!rows)
         return 0;
-    natives.rows = rows;
-    natives.size = size;
+    t->natives.rows = rows;
+    t->natives.size = size;
     for (size_t i = 0; i < count; i++)
         if (before[i].method)
-            *find(before[i].method) = before[i];
+            *find(t, before[i].method) = before[i];
     PyMem_RawFree(before);
     return 1;
 }
@@ -211,19 +203,24 @@ static uint32_t define_native(PyObject *callable, const PyMethodDef *method)
                   (struct text){NULL, 0}, 0);
 }
 
-uint32_t tracer_native_number(PyObject *callable, uint32_t key)
+uint32_t tracer_native_number(struct tracer *t, PyObject *callable, uint32_t key)
 {
     uint32_t epoch = key >> 16;
     const PyMethodDef *method = Py_IS_TYPE(callable, &PyMethodDescr_Type)
                                     ? ((PyMethodDescrObject *)callable)->d_method
                                     : ((PyCFunctionObject *)callable)->m_ml;
-    if (natives.used * 2 >= natives.size && !grow())
+    if (t->natives.used * 2 >= t->natives.size && !grow(t))
         return 0;
-    struct native *n = find(method);
+    struct tracer_native *n = find(t, method);
     if (n->method && n->name == method->ml_name && n->number >> 32 == epoch)
         return (uint32_t)n->number;
     uint32_t number = define_native(callable, method);
-    natives.used += !n->method;
-    *n = (struct native){method, method->ml_name, (uint64_t)epoch << 32 | number};
+    t->natives.used += !n->method;
+    *n = (struct tracer_native){method, method->ml_name, (uint64_t)epoch << 32 | number};
     return number;
+}
+
+void tracer_functions_clear(struct tracer *t)
+{
+    PyMem_RawFree(t->natives.rows);
 }

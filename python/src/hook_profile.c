@@ -28,27 +28,35 @@ static int goes_on(PyFrameObject *frame, const PyCodeObject *code)
 #endif
 }
 
-static int is_hooked, is_ours; /* is_ours: the profile function is set by this file */
-static int has_given_way;      /* a trace function of the program has taken the place of ours */
+struct tracer *tracer_all;
+
+struct tracer *tracer_find(const PyInterpreterState *interpreter)
+{
+    struct tracer *t = tracer_all;
+    while (t && t->interpreter != interpreter)
+        t = t->next;
+    return t;
+}
 
 static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg);
 
 /* theirs: the program's function; NULL: none. */
-static int set_profile(PyThreadState *thread, PyObject *theirs)
+static int set_profile(struct tracer *t, PyThreadState *thread, PyObject *theirs)
 {
-    is_ours = 1;
+    t->is_ours = 1;
     /* Before: whether the thread has a hook at all is found out now. */
-    if (!is_hooked)
+    if (!t->is_hooked)
         tracer_raise_leave(thread);
-    int result = _PyEval_SetProfile(thread, is_hooked ? on_profile : NULL, theirs);
-    is_ours = 0;
-    if (is_hooked && result == 0)
+    int result = _PyEval_SetProfile(thread, t->is_hooked ? on_profile : NULL, theirs);
+    t->is_ours = 0;
+    if (t->is_hooked && result == 0)
         tracer_raise_follow(thread);
     return result;
 }
 
 /* As sys.setprofile has it. */
-static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
+static int call_theirs(struct tracer *t, PyObject *theirs, PyFrameObject *frame, int what,
+                       PyObject *arg)
 {
     static const char *const names[] = {
         [PyTrace_CALL] = "call",         [PyTrace_RETURN] = "return",
@@ -65,7 +73,7 @@ static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObjec
     if (!result) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
-        (void)set_profile(PyThreadState_Get(), NULL);
+        (void)set_profile(t, PyThreadState_Get(), NULL);
         PyErr_Restore(type, value, traceback);
     }
     Py_XDECREF(result);
@@ -75,40 +83,43 @@ static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObjec
 /* The calling thread has just set the program's first profile function, so untraced that call of
  * sys.setprofile would have no return event: CPython has one only for calls that it told of. */
 static _Thread_local int is_setting __attribute__((tls_model("initial-exec")));
-static PyObject *real_set, *our_set; /* sys.setprofile */
 
 static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
 {
+    struct tracer *t = tracer_running();
+    /* The last objects of an interpreter may run code when its tracer is gone. */
+    if (TRACER_UNLIKELY(!t))
+        return 0;
     PyCodeObject *code = PyFrame_GetCode(frame);
-    int is_native = tracer_options.natives && arg && tracer_is_native(arg);
+    int is_native = t->options.natives && arg && tracer_is_native(arg);
     switch (what) {
     case PyTrace_CALL:
-        if (has_given_way)
+        if (t->has_given_way)
             tracer_raise_follow(PyThreadState_Get());
-        tracer_enter_code(code, goes_on(frame, code) ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL);
+        tracer_enter_code(t, code, goes_on(frame, code) ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL);
         break;
     case PyTrace_RETURN:
         if (!arg)
             tracer_raise_ended(frame);
-        tracer_leave_code(code, arg ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
+        tracer_leave_code(t, code, arg ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
         break;
     case PyTrace_C_CALL:
         if (is_native)
-            tracer_enter_native(arg, code);
+            tracer_enter_native(t, arg, code);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         if (is_native)
-            tracer_leave_native(arg, code,
+            tracer_leave_native(t, arg, code,
                                 what == PyTrace_C_RETURN ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
         break;
     default:
         break;
     }
     Py_DECREF(code);
-    int is_untold = is_setting && what == PyTrace_C_RETURN && arg == our_set;
+    int is_untold = is_setting && what == PyTrace_C_RETURN && arg == t->our_set;
     is_setting = 0;
-    return theirs && !is_untold ? call_theirs(theirs, frame, what, arg) : 0;
+    return theirs && !is_untold ? call_theirs(t, theirs, frame, what, arg) : 0;
 }
 
 /* ---- threads that begin ---- */
@@ -120,9 +131,10 @@ struct beginning {
 static PyObject *beginning_call(PyObject *self, PyObject *args, PyObject *names)
 {
     const struct beginning *b = (struct beginning *)self;
+    struct tracer *t = tracer_running();
     (void)args;
     (void)names;
-    if (is_hooked && set_profile(PyThreadState_Get(), NULL) < 0)
+    if (t && t->is_hooked && set_profile(t, PyThreadState_Get(), NULL) < 0)
         return NULL;
     PyObject *result = PyObject_Call(b->function, b->args, b->names);
     if (result || PyErr_ExceptionMatches(PyExc_SystemExit))
@@ -150,18 +162,21 @@ static PyTypeObject beginning_type = {
     .tp_doc = "What a traced thread runs.",
 };
 
-static PyObject *real_start; /* _thread.start_new_thread */
-
 static PyObject *start_new_thread(PyObject *self, PyObject *args)
 {
     PyObject *function, *of_function, *names = NULL;
+    const struct tracer *t = tracer_find(PyThreadState_Get()->interp);
     (void)self;
+    if (!t) {
+        PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
+        return NULL;
+    }
     /* What it would refuse it refuses itself. */
     if (!PyArg_UnpackTuple(args, "start_new_thread", 2, 3, &function, &of_function, &names) ||
         !PyCallable_Check(function) || !PyTuple_Check(of_function) ||
         (names && !PyDict_Check(names))) {
         PyErr_Clear();
-        return PyObject_Call(real_start, args, NULL);
+        return PyObject_Call(t->real_start, args, NULL);
     }
     struct beginning *b = PyObject_New(struct beginning, &beginning_type);
     if (!b)
@@ -172,7 +187,7 @@ static PyObject *start_new_thread(PyObject *self, PyObject *args)
     b->function = function;
     b->args = of_function;
     b->names = names;
-    PyObject *thread = PyObject_CallFunction(real_start, "N()", (PyObject *)b);
+    PyObject *thread = PyObject_CallFunction(t->real_start, "N()", (PyObject *)b);
     return thread;
 }
 
@@ -190,23 +205,23 @@ static int replace(const char *module, const char *name, PyObject *before, PyObj
     return result;
 }
 
-static int follow_threads(void)
+static int follow_threads(struct tracer *t)
 {
     PyObject *module = PyImport_ImportModule("_thread");
     if (!module || PyType_Ready(&beginning_type) < 0)
         return -1;
-    real_start = PyObject_GetAttrString(module, "start_new_thread");
+    t->real_start = PyObject_GetAttrString(module, "start_new_thread");
     /* As the original one: a function of _thread. */
     PyObject *name = PyUnicode_FromString("_thread");
-    start_method.ml_doc = real_start && PyCFunction_Check(real_start)
-                              ? ((PyCFunctionObject *)real_start)->m_ml->ml_doc
+    start_method.ml_doc = t->real_start && PyCFunction_Check(t->real_start)
+                              ? ((PyCFunctionObject *)t->real_start)->m_ml->ml_doc
                               : NULL;
-    PyObject *ours = real_start && name ? PyCFunction_NewEx(&start_method, module, name) : NULL;
+    PyObject *ours = t->real_start && name ? PyCFunction_NewEx(&start_method, module, name) : NULL;
     int result = -1;
     if (ours)
-        result = replace("_thread", "start_new_thread", real_start, ours) |
-                 replace("_thread", "start_new", real_start, ours) |
-                 replace("threading", "_start_new_thread", real_start, ours);
+        result = replace("_thread", "start_new_thread", t->real_start, ours) |
+                 replace("_thread", "start_new", t->real_start, ours) |
+                 replace("threading", "_start_new_thread", t->real_start, ours);
     Py_XDECREF(ours);
     Py_XDECREF(name);
     Py_DECREF(module);
@@ -218,9 +233,12 @@ static int follow_threads(void)
 static PyObject *set_theirs(PyObject *self, PyObject *function)
 {
     PyThreadState *thread = PyThreadState_Get();
-    int is_first = is_hooked && function != Py_None && !thread->c_profileobj;
+    struct tracer *t = tracer_of_interpreter();
+    if (!t)
+        return NULL;
+    int is_first = t->is_hooked && function != Py_None && !thread->c_profileobj;
     (void)self;
-    if (set_profile(thread, function == Py_None ? NULL : function) < 0)
+    if (set_profile(t, thread, function == Py_None ? NULL : function) < 0)
         return NULL;
     is_setting = is_first;
     Py_RETURN_NONE;
@@ -231,12 +249,14 @@ static PyMethodDef set_method = {"setprofile", set_theirs, METH_O, NULL};
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
     (void)unused;
-    if (!is_hooked || is_ours)
+    const PyThreadState *thread = tracer_all ? _PyThreadState_UncheckedGet() : NULL;
+    struct tracer *t = thread ? tracer_find(thread->interp) : NULL;
+    if (!t || !t->is_hooked || t->is_ours)
         return 0;
     /* It comes before the function is set; 3.9 counts threads by what they have then. Ours is set
      * again in calls that begin when the thread has none. */
     if (strcmp(event, "sys.settrace") == 0) {
-        has_given_way = 1;
+        t->has_given_way = 1;
         tracer_raise_leave(PyThreadState_Get());
     }
     /* The function, type, exception, traceback. */
@@ -250,44 +270,66 @@ static int on_audit(const char *event, PyObject *args, void *unused)
     return 0;
 }
 
-static int follow_profilers(void)
+static int follow_profilers(struct tracer *t)
 {
     PyObject *module = PyImport_ImportModule("sys");
     PyObject *name = PyUnicode_FromString("sys");
-    real_set = module ? PyObject_GetAttrString(module, "setprofile") : NULL;
-    set_method.ml_doc = real_set && PyCFunction_Check(real_set)
-                            ? ((PyCFunctionObject *)real_set)->m_ml->ml_doc
+    t->real_set = module ? PyObject_GetAttrString(module, "setprofile") : NULL;
+    set_method.ml_doc = t->real_set && PyCFunction_Check(t->real_set)
+                            ? ((PyCFunctionObject *)t->real_set)->m_ml->ml_doc
                             : NULL;
-    our_set = real_set && name ? PyCFunction_NewEx(&set_method, module, name) : NULL;
+    t->our_set = t->real_set && name ? PyCFunction_NewEx(&set_method, module, name) : NULL;
     Py_XDECREF(module);
     Py_XDECREF(name);
-    return our_set ? PySys_AddAuditHook(on_audit, NULL) : -1;
+    /* One for all interpreters. */
+    static int is_told;
+    if (t->our_set && !is_told && PySys_AddAuditHook(on_audit, NULL) < 0)
+        return -1;
+    is_told |= t->our_set != NULL;
+    return t->our_set ? 0 : -1;
 }
 
 /* ---- installing ---- */
 
-static int hook_all(void)
+static int hook_all(struct tracer *t)
 {
-    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
-    for (PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter); thread;
+    for (PyThreadState *thread = PyInterpreterState_ThreadHead(t->interpreter); thread;
          thread = PyThreadState_Next(thread))
-        if (set_profile(thread, NULL) < 0)
+        if (set_profile(t, thread, NULL) < 0)
             return -1;
     return 0;
 }
 
-int tracer_hook(void)
+int tracer_hook(struct tracer *t)
 {
-    if (!real_start && (follow_threads() < 0 || follow_profilers() < 0))
+    if (!t->real_start && (follow_threads(t) < 0 || follow_profilers(t) < 0))
         return -1;
-    is_hooked = 1;
-    return hook_all() < 0 ? -1 : PySys_SetObject("setprofile", our_set);
+    t->is_hooked = 1;
+    return hook_all(t) < 0 ? -1 : PySys_SetObject("setprofile", t->our_set);
 }
 
-int tracer_unhook(void)
+int tracer_unhook(struct tracer *t)
 {
-    is_hooked = 0;
-    return hook_all() < 0 ? -1 : PySys_SetObject("setprofile", real_set);
+    t->is_hooked = 0;
+    return hook_all(t) < 0 ? -1 : PySys_SetObject("setprofile", t->real_set);
+}
+
+void tracer_hook_init(struct tracer *t)
+{
+    t->interpreter = PyThreadState_Get()->interp;
+    t->next = tracer_all;
+    tracer_all = t;
+}
+
+void tracer_hook_clear(struct tracer *t)
+{
+    struct tracer **at = &tracer_all;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    Py_CLEAR(t->real_start);
+    Py_CLEAR(t->real_set);
+    Py_CLEAR(t->our_set);
 }
 
 #endif

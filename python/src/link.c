@@ -12,6 +12,9 @@ int tracer_link(void)
     void *found = dlsym(RTLD_DEFAULT, KYMO_TRACE_ATTACH);
     (void)dlerror(); /* so that the program does not find it */
     memcpy(&attach, &found, sizeof attach);
-    tracer_calls = found ? attach(KYMO_TRACE_ABI) : NULL;
-    return tracer_calls && tracer_calls->is_wanted(KYMO_TRACE_PYTHON);
+    const struct kymo_trace_calls *calls = found ? attach(KYMO_TRACE_ABI) : NULL;
+    /* The library has one such table. Another interpreter may be using it now. */
+    if (calls)
+        tracer_calls = calls;
+    return calls && calls->is_wanted(KYMO_TRACE_PYTHON);
 }

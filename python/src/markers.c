@@ -83,8 +83,6 @@ void tracer_mark_replaced(void)
 
 /* ---- garbage collections ---- */
 
-static uint64_t collection_begun; /* 0: none runs */
-
 static uint64_t number_of(PyObject *info, const char *key)
 {
     PyObject *value = PyDict_GetItemString(info, key);
@@ -100,15 +98,18 @@ static PyObject *on_collection(PyObject *self, PyObject *const *args, Py_ssize_t
     const char *phase = count > 0 ? utf8_of(args[0], &len) : NULL;
     if (!phase || count < 2 || !PyDict_Check(args[1]))
         Py_RETURN_NONE;
+    struct tracer *t = tracer_of_interpreter();
+    if (!t)
+        return NULL;
     if (strcmp(phase, "start") == 0) {
-        collection_begun = kymo_now();
-    } else if (collection_begun) {
+        t->collection_begun = kymo_now();
+    } else if (t->collection_begun) {
         KYMO_MARKER_T_OPT(collections, "GC", python_gc,
-                          KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = collection_begun),
+                          KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = t->collection_begun),
                           .generation = (uint32_t)number_of(args[1], "generation"),
                           .collected = number_of(args[1], "collected"),
                           .uncollectable = number_of(args[1], "uncollectable"));
-        collection_begun = 0;
+        t->collection_begun = 0;
     }
     Py_RETURN_NONE;
 }
@@ -116,7 +117,6 @@ static PyObject *on_collection(PyObject *self, PyObject *const *args, Py_ssize_t
 static PyMethodDef collection_method = {"on_collection", (PyCFunction)(void (*)(void))on_collection,
                                         METH_FASTCALL,
                                         "Marks a garbage collection; an entry of gc.callbacks."};
-static PyObject *collection_callback;
 
 static PyObject *gc_callbacks(void)
 {
@@ -128,22 +128,23 @@ static PyObject *gc_callbacks(void)
     return list;
 }
 
-int tracer_markers_hook(void)
+int tracer_markers_hook(struct tracer *t)
 {
     PyObject *list = gc_callbacks();
     if (!list)
         return -1;
-    if (!collection_callback)
-        collection_callback = PyCFunction_New(&collection_method, NULL);
-    int result = collection_callback ? PyList_Append(list, collection_callback) : -1;
+    if (!t->collection_callback)
+        t->collection_callback = PyCFunction_New(&collection_method, NULL);
+    int result = t->collection_callback ? PyList_Append(list, t->collection_callback) : -1;
     Py_DECREF(list);
     return result;
 }
 
-void tracer_markers_unhook(void)
+void tracer_markers_unhook(struct tracer *t)
 {
     PyObject *list = gc_callbacks();
-    Py_ssize_t at = list && collection_callback ? PySequence_Index(list, collection_callback) : -1;
+    Py_ssize_t at =
+        list && t->collection_callback ? PySequence_Index(list, t->collection_callback) : -1;
     if (at >= 0)
         (void)PySequence_DelItem(list, at);
     Py_XDECREF(list);
@@ -154,27 +155,43 @@ void tracer_markers_unhook(void)
 
 #define IMPORT_DEPTH 64
 
-/* Of the calling thread; imports nest. Deeper ones are not marked. */
+/* Of the calling thread; imports nest, also those of several interpreters. Deeper ones are not
+ * marked. */
 static _Thread_local struct {
     uint32_t depth;
+    int64_t owners[IMPORT_DEPTH]; /* the interpreter's id */
     uint64_t begun[IMPORT_DEPTH];
     PyObject *names[IMPORT_DEPTH]; /* owned until the import's end */
 } running;
 
-void tracer_import_begin(PyObject *name)
+void tracer_import_begin(const struct tracer *t, PyObject *name)
 {
     uint32_t at = running.depth++;
     if (at >= IMPORT_DEPTH)
         return;
     Py_XINCREF(name);
+    running.owners[at] = t->id;
     running.names[at] = name;
     running.begun[at] = KYMO_IS_ON(imports) ? kymo_now() : 0;
 }
 
-void tracer_import_end(void)
+/* Forgets imports of other interpreters within the innermost one of this: their ends were not
+ * traced. Their names may be gone by now. Returns 0 if this one has none. */
+static int find_own(const struct tracer *t)
+{
+    uint32_t depth = running.depth;
+    while (depth > 0 && depth <= IMPORT_DEPTH && running.owners[depth - 1] != t->id)
+        depth--;
+    if (depth == 0)
+        return 0;
+    running.depth = depth;
+    return 1;
+}
+
+void tracer_import_end(const struct tracer *t)
 {
     Py_ssize_t len;
-    if (running.depth == 0 || --running.depth >= IMPORT_DEPTH)
+    if (!find_own(t) || --running.depth >= IMPORT_DEPTH)
         return;
     uint32_t at = running.depth;
     const char *name = utf8_of(running.names[at], &len);

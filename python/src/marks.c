@@ -18,10 +18,11 @@ static int listens(void)
     return KYMO_LISTENS_();
 }
 
-static int take_arguments(struct call *c, PyObject *const *values, PyObject *name, PyObject *keys)
+static int take_arguments(struct call *c, PyObject *self, PyObject *const *values, PyObject *name,
+                          PyObject *keys)
 {
     PyObject *category = marks_category_in(values, keys);
-    c->given = (struct marks_arguments){name, keys, values, category};
+    c->given = (struct marks_arguments){marks_of(self), name, keys, values, category};
     c->text_count = 0;
     c->asked = (struct kymo_mark_options){0};
     if (!PyUnicode_Check(name) || (category && !PyUnicode_Check(category))) {
@@ -116,10 +117,9 @@ static int mark(struct call *c, uint32_t timing, uint64_t id)
 PyObject *marks_marker(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keys)
 {
     struct call c;
-    (void)self;
     if (!marks_takes(count, 1, "marker takes a name, and fields by their keys"))
         return NULL;
-    if (take_arguments(&c, args + 1, args[0], keys) < 0 || (listens() && mark(&c, 0, 0) < 0))
+    if (take_arguments(&c, self, args + 1, args[0], keys) < 0 || (listens() && mark(&c, 0, 0) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -128,10 +128,9 @@ PyObject *marks_begin(PyObject *self, PyObject *const *args, Py_ssize_t count, P
 {
     struct call c;
     uint64_t id = 0;
-    (void)self;
     if (!marks_takes(count, 1, "begin takes a name, and fields by their keys"))
         return NULL;
-    if (take_arguments(&c, args + 1, args[0], keys) < 0)
+    if (take_arguments(&c, self, args + 1, args[0], keys) < 0)
         return NULL;
     if (listens()) {
         id = kymo_mark_link_.calls->interval();
@@ -144,13 +143,12 @@ PyObject *marks_begin(PyObject *self, PyObject *const *args, Py_ssize_t count, P
 PyObject *marks_end(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keys)
 {
     struct call c;
-    (void)self;
     if (!marks_takes(count, 2, "end takes a name, a number, and fields by their keys"))
         return NULL;
     uint64_t id = PyLong_AsUnsignedLongLong(args[1]);
     if (PyErr_Occurred())
         return NULL;
-    if (take_arguments(&c, args + 2, args[0], keys) < 0 ||
+    if (take_arguments(&c, self, args + 2, args[0], keys) < 0 ||
         (id && listens() && mark(&c, KYMO_TIMING_END, id) < 0))
         return NULL;
     Py_RETURN_NONE;
@@ -161,4 +159,10 @@ PyObject *marks_now(PyObject *self, PyObject *none)
     (void)self;
     (void)none;
     return PyLong_FromUnsignedLongLong(listens() ? kymo_now() : 0);
+}
+
+void marks_clear(struct marks *marks)
+{
+    Py_CLEAR(marks->places);
+    Py_CLEAR(marks->descriptions);
 }

@@ -4,8 +4,8 @@
  * like.
  *
  * Flow:     python/kymo/_marks.py -> [marks] -> the library of the recorder, by kymo/marker_abi.h
- * Threads:  all with the GIL
- * Memory:   a place for each name with the keys of its fields, as long as the process lives; of
+ * Threads:  all with the GIL of their interpreter
+ * Memory:   a place for each name with the keys of its fields, as long as the interpreter lives; of
  *           names, categories and keys that a program makes without end, one for all (PLACES_MAX)
  * Signals:  not for handlers
  *
@@ -18,6 +18,15 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+
+/* Of an interpreter. NULL: none yet. */
+struct marks {
+    PyObject *places;       /* {(name, category, keys): capsule} */
+    PyObject *descriptions; /* {name: (label, {key: index of formats})} */
+};
+/* Of the module's interpreter. */
+struct marks *marks_of(PyObject *module);
+void marks_clear(struct marks *marks);
 
 /* marker(name, *, category=None, since=None, stack=False, **fields) */
 PyObject *marks_marker(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keys);

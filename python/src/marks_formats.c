@@ -32,11 +32,9 @@ static const struct marks_format formats[] = {
 
 #define FORMAT_COUNT ((long)(sizeof formats / sizeof *formats))
 
-static PyObject *descriptions; /* {name: (label, {key: index of formats})} */
-
-PyObject *marks_description_of(PyObject *name)
+PyObject *marks_description_of(const struct marks *marks, PyObject *name)
 {
-    return descriptions ? PyDict_GetItemWithError(descriptions, name) : NULL;
+    return marks->descriptions ? PyDict_GetItemWithError(marks->descriptions, name) : NULL;
 }
 
 const struct marks_format *marks_format_of(PyObject *said, PyObject *key)
@@ -77,13 +75,13 @@ static PyObject *indexes_of(PyObject *keys)
 PyObject *marks_describe(PyObject *self, PyObject *args)
 {
     PyObject *name, *label, *keys, *said = NULL;
-    (void)self;
+    struct marks *marks = marks_of(self);
     if (!PyArg_ParseTuple(args, "UOO!", &name, &label, &PyDict_Type, &keys))
         return NULL;
     PyObject *indexes = indexes_of(keys);
-    if (indexes && (descriptions || (descriptions = PyDict_New())))
+    if (indexes && (marks->descriptions || (marks->descriptions = PyDict_New())))
         said = PyTuple_Pack(2, label, indexes);
-    int result = said ? PyDict_SetItem(descriptions, name, said) : -1;
+    int result = said ? PyDict_SetItem(marks->descriptions, name, said) : -1;
     Py_XDECREF(said);
     Py_XDECREF(indexes);
     if (result < 0)

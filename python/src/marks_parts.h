@@ -4,7 +4,7 @@
  *
  * Flow:     marks.c (calls) -> marks_places.c (where a marker is found) -> marks_formats.c (what
  *           describe said); marks.c, marks_labels.c -> marks_values.c (values of fields)
- * Threads:  all with the GIL
+ * Threads:  all with the GIL of their interpreter
  * Memory:   see marks.h
  * Signals:  not for handlers
  */
@@ -53,7 +53,7 @@ struct marks_format {
 };
 
 /* What describe said of a name; NULL: nothing. Borrowed. */
-PyObject *marks_description_of(PyObject *name);
+PyObject *marks_description_of(const struct marks *marks, PyObject *name);
 /* What a description says of a field; NULL: nothing. said may be NULL. */
 const struct marks_format *marks_format_of(PyObject *said, PyObject *key);
 /* The label that a description has; NULL: none. said may be NULL. */
@@ -83,6 +83,7 @@ struct marks_place {
 
 /* What a marker is called with. Borrowed. */
 struct marks_arguments {
+    struct marks *marks;
     PyObject *name;
     PyObject *keys;          /* a tuple; NULL: none */
     PyObject *const *values; /* of the keys */
@@ -94,8 +95,8 @@ struct marks_arguments {
 struct kymo_mark_category *marks_category(const char *name);
 /* The value of the key category; NULL: there is none, or it is None. */
 PyObject *marks_category_in(PyObject *const *values, PyObject *keys);
-/* The place of a marker, which stays to the end of the process. NULL: no memory, or an exception of
- * a value. */
+/* The place of a marker, which stays to the end of the interpreter. NULL: no memory, or an
+ * exception of a value. */
 struct marks_place *marks_find_place(const struct marks_arguments *a);
 /* The variant of a place that the values fit. NULL as above. */
 struct marks_variant *marks_find_variant(const struct marks_arguments *a, struct marks_place *p);

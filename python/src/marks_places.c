@@ -16,8 +16,6 @@ static const char *const reserved_names[MARKS_RESERVED] = {"category", "since", 
 /* Whom a place is for. A program may make up names, categories and keys without end. */
 enum sharing { OF_ONE_NAME, OF_ALL_NAMES, OF_ALL, SHARINGS }; /* OF_ALL: without fields */
 
-static PyObject *places; /* {(name, category, keys): capsule}; NULL: not yet */
-
 struct kymo_mark_category *marks_category(const char *name)
 {
     const struct kymo_mark_calls *calls = kymo_mark_link_.calls;
@@ -99,7 +97,7 @@ static void find_kinds(const struct marks_arguments *a, const struct marks_place
 static struct marks_variant *add_variant(const struct marks_arguments *a, struct marks_place *p)
 {
     struct marks_variant *v = PyMem_Calloc(1, sizeof *v);
-    PyObject *said = marks_description_of(a->name);
+    PyObject *said = marks_description_of(a->marks, a->name);
     struct kymo_mark_site wanted = {
         .size = sizeof wanted,
         .name = p->is_shared ? "marker" : marks_text_of(a->name),
@@ -173,13 +171,27 @@ static PyObject *key_of(const struct marks_arguments *a, int sharing)
                         category ? category : Py_None, keys ? keys : Py_None);
 }
 
-static struct marks_place *add_place(PyObject *key, PyObject *keys, int sharing)
+static void free_place(PyObject *capsule)
+{
+    struct marks_place *p = PyCapsule_GetPointer(capsule, NULL);
+    struct marks_variant *next;
+    for (struct marks_variant *v = p ? p->variants : NULL; v; v = next) {
+        next = v->next;
+        PyMem_Free(v);
+    }
+    PyMem_Free(p);
+}
+
+static struct marks_place *add_place(PyObject *places, PyObject *key, PyObject *keys, int sharing)
 {
     struct marks_place *p = make_place(sharing == OF_ALL ? NULL : keys);
-    PyObject *capsule = p ? PyCapsule_New(p, NULL, NULL) : NULL;
-    if (!capsule || PyDict_SetItem(places, key, capsule) < 0) {
-        Py_XDECREF(capsule);
+    PyObject *capsule = p ? PyCapsule_New(p, NULL, free_place) : NULL;
+    if (!capsule) {
         PyMem_Free(p);
+        return NULL;
+    }
+    if (PyDict_SetItem(places, key, capsule) < 0) {
+        Py_DECREF(capsule);
         return NULL;
     }
     Py_DECREF(capsule);
@@ -192,15 +204,16 @@ struct marks_place *marks_find_place(const struct marks_arguments *a)
     static const Py_ssize_t most[SHARINGS] = {
         [OF_ONE_NAME] = PLACES_MAX, [OF_ALL_NAMES] = 2 * PLACES_MAX, [OF_ALL] = PY_SSIZE_T_MAX};
     struct marks_place *p = NULL;
-    if (!places && !(places = PyDict_New()))
+    if (!a->marks->places && !(a->marks->places = PyDict_New()))
         return NULL;
+    PyObject *places = a->marks->places;
     for (int sharing = OF_ONE_NAME; !p && sharing < SHARINGS; sharing++) {
         PyObject *key = key_of(a, sharing);
         PyObject *kept = key ? PyDict_GetItemWithError(places, key) : NULL;
         if (kept)
             p = PyCapsule_GetPointer(kept, NULL);
         else if (!PyErr_Occurred() && PyDict_GET_SIZE(places) < most[sharing])
-            p = add_place(key, a->keys, sharing);
+            p = add_place(places, key, a->keys, sharing);
         Py_XDECREF(key);
         if (PyErr_Occurred())
             return NULL;

@@ -2,28 +2,17 @@
 /*
  * module.c - kymo._kymo.
  *
- * The main interpreter alone is traced. The module can be loaded by all, also by those with a GIL
- * of their own: in others than the main one it does nothing.
+ * Each interpreter is traced that loads it and asks for that, also one with a GIL of its own.
  */
 #include "marks.h"
 #include "own.h"
 #include "tracer.h"
 
-struct tracer_options tracer_options = {.natives = 1, .exceptions = TRACER_ALL};
-
-static int is_hooked;
-static int is_paused; /* is not hooked, and resume() hooks it again */
-
-static int is_main(void)
-{
-    return PyInterpreterState_Get() == PyInterpreterState_Main();
-}
-
 static PyObject *is_recorded(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyBool_FromLong(is_main() && (tracer_calls || tracer_link()));
+    return PyBool_FromLong(tracer_calls || tracer_link());
 }
 
 /* Of filters, which may be NULL: tuples of str. */
@@ -35,119 +24,132 @@ static int is_same(PyObject *a, PyObject *b)
 }
 
 /* Takes what was asked for, and gives up what was before. */
-static void take_options(struct tracer_options *asked)
+static void take_options(struct tracer *t, struct tracer_options *asked)
 {
-    asked->version = tracer_options.version;
-    if (!is_same(asked->include, tracer_options.include) ||
-        !is_same(asked->exclude, tracer_options.exclude))
-        asked->version = (asked->version + 1) & 0xffff;
+    /* A number for each change in any interpreter: up to 3.11 some code objects are of all. */
+    static unsigned int versions;
+    struct tracer_options before = t->options;
+    asked->version = before.version;
+    if (!is_same(asked->include, before.include) || !is_same(asked->exclude, before.exclude))
+        asked->version = __atomic_add_fetch(&versions, 1, __ATOMIC_RELAXED) & 0xffff;
+    asked->filters = (asked->include && PyTuple_GET_SIZE(asked->include) > 0) ||
+                     (asked->exclude && PyTuple_GET_SIZE(asked->exclude) > 1);
     Py_XINCREF(asked->include);
     Py_XINCREF(asked->exclude);
-    Py_XDECREF(tracer_options.include);
-    Py_XDECREF(tracer_options.exclude);
-    tracer_options = *asked;
-    tracer_options.filters = (asked->include && PyTuple_GET_SIZE(asked->include) > 0) ||
-                             (asked->exclude && PyTuple_GET_SIZE(asked->exclude) > 1);
-    tracer_calls->limit(asked->depth);
+    t->options = *asked;
+    Py_XDECREF(before.include);
+    Py_XDECREF(before.exclude);
+}
+
+/* A thread's calls go through all interpreters: so does their depth. */
+static void join_others(struct tracer *t, const struct tracer_options *options)
+{
+    const PyThreadState *self = PyThreadState_Get();
+    if (__atomic_fetch_add(&tracer_hooked, 1, __ATOMIC_RELAXED) == 0)
+        tracer_calls->limit(options->depth);
+    else if (self->prev || self->next)
+        /* Other threads of this interpreter may be in calls that they have not told of, inside of
+         * calls of others that they have: each begins anew. */
+        tracer_calls->end();
+    tracer_tell_running(t);
+}
+
+/* All threads begin anew: those of other interpreters with the calls that run in them. */
+static void leave_others(void)
+{
+    __atomic_sub_fetch(&tracer_hooked, 1, __ATOMIC_RELAXED);
+    tracer_calls->end();
 }
 
 /* Returns 0 with an exception. Without a recorder that wants it nothing happens. */
-static int hook(struct tracer_options *options)
+static int hook(struct tracer *t, struct tracer_options *options)
 {
     if (!tracer_link())
         return 1;
-    take_options(options);
-    if (tracer_functions_init() < 0)
+    take_options(t, options);
+    if (tracer_functions_init(t) < 0)
         return 0;
-    tracer_watch_init();
-    if (tracer_markers_hook() < 0 || tracer_hook() < 0)
-        return 0;
-    is_hooked = 1;
-    return 1;
+    tracer_watch_init(t);
+    join_others(t, options);
+    t->is_hooked = tracer_markers_hook(t) == 0 && tracer_hook(t) == 0;
+    if (!t->is_hooked)
+        leave_others();
+    return t->is_hooked;
 }
-
-/* Blocks of kymo.traced() that run now, in any thread. The last one ends what the first began. */
-static unsigned int blocks;
-static int is_of_block; /* nothing but blocks asked for it */
 
 static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *keys[] = {"natives", "exceptions", "depth", "include", "exclude", "block", NULL};
     struct tracer_options options = {.natives = 1, .exceptions = TRACER_ALL};
+    struct tracer *t = tracer_of(self);
     int is_block = 0;
-    (void)self;
     if (!PyArg_ParseTupleAndKeywords(args, names, "|$piIO!O!p", keys, &options.natives,
                                      &options.exceptions, &options.depth, &PyTuple_Type,
                                      &options.include, &PyTuple_Type, &options.exclude, &is_block))
         return NULL;
-    if (!is_main())
-        Py_RETURN_FALSE;
-    int was_hooked = is_hooked;
-    if (!was_hooked && !hook(&options))
+    int was_hooked = t->is_hooked;
+    if (!was_hooked && !hook(t, &options))
         return NULL;
-    is_paused = 0;
-    if (!is_block || (blocks == 0 && !was_hooked))
-        is_of_block = is_block;
-    blocks += is_block != 0;
-    return PyBool_FromLong(is_hooked);
+    t->is_paused = 0;
+    if (!is_block || (t->blocks == 0 && !was_hooked))
+        t->is_of_block = is_block;
+    t->blocks += is_block != 0;
+    return PyBool_FromLong(t->is_hooked);
 }
 
 /* Returns 0 with an exception. */
-static int unhook(void)
+static int unhook(struct tracer *t)
 {
-    if (!is_hooked)
+    if (!t->is_hooked)
         return 1;
-    if (tracer_unhook() < 0)
-        return 0;
-    tracer_markers_unhook();
-    tracer_calls->end();
-    is_hooked = 0;
-    return 1;
+    int failed = tracer_unhook(t) < 0;
+    t->is_hooked = 0;
+    leave_others();
+    if (!failed)
+        tracer_markers_unhook(t);
+    return !failed;
 }
 
 static PyObject *stop(PyObject *self, PyObject *none)
 {
-    (void)self;
+    struct tracer *t = tracer_of(self);
     (void)none;
-    if (!is_main())
-        Py_RETURN_NONE;
-    if (!unhook())
+    if (!unhook(t))
         return NULL;
-    is_paused = 0;
+    t->is_paused = 0;
     Py_RETURN_NONE;
 }
 
 static PyObject *pause_tracing(PyObject *self, PyObject *none)
 {
-    (void)self;
+    struct tracer *t = tracer_of(self);
     (void)none;
-    if (!is_main() || !is_hooked)
+    if (!t->is_hooked)
         Py_RETURN_NONE;
-    if (!unhook())
+    if (!unhook(t))
         return NULL;
-    is_paused = 1;
+    t->is_paused = 1;
     Py_RETURN_NONE;
 }
 
 static PyObject *resume(PyObject *self, PyObject *none)
 {
-    struct tracer_options same = tracer_options;
-    (void)self;
+    struct tracer *t = tracer_of(self);
+    struct tracer_options same = t->options;
     (void)none;
-    if (!is_main() || !is_paused)
+    if (!t->is_paused)
         Py_RETURN_NONE;
-    if (!hook(&same))
+    if (!hook(t, &same))
         return NULL;
-    is_paused = 0;
+    t->is_paused = 0;
     Py_RETURN_NONE;
 }
 
 static PyObject *end_block(PyObject *self, PyObject *none)
 {
-    if (!is_main())
-        Py_RETURN_NONE;
-    blocks -= blocks > 0;
-    if (blocks == 0 && is_of_block)
+    struct tracer *t = tracer_of(self);
+    t->blocks -= t->blocks > 0;
+    if (t->blocks == 0 && t->is_of_block)
         return stop(self, none);
     Py_RETURN_NONE;
 }
@@ -182,7 +184,15 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int begin_module(PyObject *self)
+{
+    struct tracer **t = PyModule_GetState(self);
+    *t = tracer_of_interpreter();
+    return *t ? 0 : -1;
+}
+
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, begin_module},
 #if PY_VERSION_HEX >= 0x030c0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
@@ -193,7 +203,7 @@ static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     "kymo._kymo",
     "Traces Python for kymo record --trace=python.",
-    0,
+    sizeof(struct tracer *),
     methods,
     slots,
     NULL,

@@ -77,7 +77,7 @@ static void on_exception(PyFrameObject *frame, PyObject *exception, PyObject *tr
     if (!PyTraceBack_Check(traceback))
         return;
     const PyTracebackObject *ended = entry_of_ended(traceback);
-    if (tracer_options.exceptions == TRACER_LEAVING) {
+    if (tracer_running()->options.exceptions == TRACER_LEAVING) {
         if (ended && !ended->tb_next)
             mark_left(exception, ended);
     } else if (!ended && last.resumed_at != last_instruction(frame)) {
@@ -104,7 +104,7 @@ static int on_trace(PyObject *none, PyFrameObject *frame, int what, PyObject *ar
         on_call(frame);
     else
         note(what == PyTrace_RETURN && !arg ? frame : NULL, NOT_RESUMED);
-    if (tracer_options.exceptions == TRACER_LEAVING)
+    if (tracer_running()->options.exceptions == TRACER_LEAVING)
         tracer_raise_leave(PyThreadState_Get());
     return 0;
 }
@@ -120,7 +120,7 @@ static void set(PyThreadState *thread)
 void tracer_raise_ended(const PyFrameObject *frame)
 {
     /* With TRACER_ALL our function has seen it. */
-    if (tracer_options.exceptions != TRACER_LEAVING)
+    if (tracer_running()->options.exceptions != TRACER_LEAVING)
         return;
     note(frame, NOT_RESUMED);
     set(PyThreadState_Get());
@@ -128,7 +128,7 @@ void tracer_raise_ended(const PyFrameObject *frame)
 
 void tracer_raise_uncaught(PyObject *exception, PyObject *traceback)
 {
-    if (tracer_options.exceptions != TRACER_LEAVING || !PyTraceBack_Check(traceback))
+    if (tracer_running()->options.exceptions != TRACER_LEAVING || !PyTraceBack_Check(traceback))
         return;
     const PyTracebackObject *at = (PyTracebackObject *)traceback;
     if (!at->tb_next)
@@ -139,7 +139,7 @@ void tracer_raise_uncaught(PyObject *exception, PyObject *traceback)
 
 void tracer_raise_follow(PyThreadState *thread)
 {
-    if (tracer_options.exceptions == TRACER_ALL)
+    if (tracer_running()->options.exceptions == TRACER_ALL)
         set(thread);
 }
 

@@ -14,27 +14,22 @@
 #include <frameobject.h>
 #endif
 
-enum watched { LOADS_MODULE, BEGINS_THREAD, RUNS_STEP, HANDLES_RECORD, WATCHED };
-
 static const struct {
     const char *module, *type, *function; /* type NULL: of the module itself */
-} names[WATCHED] = {
-    [LOADS_MODULE] = {"_frozen_importlib", NULL, "_find_and_load"},
-    [BEGINS_THREAD] = {"threading", "Thread", "_bootstrap_inner"},
-    [RUNS_STEP] = {"asyncio.events", "Handle", "_run"},
-    [HANDLES_RECORD] = {"logging", "Logger", "handle"},
+} names[TRACER_WATCHES] = {
+    [TRACER_LOADS_MODULE] = {"_frozen_importlib", NULL, "_find_and_load"},
+    [TRACER_BEGINS_THREAD] = {"threading", "Thread", "_bootstrap_inner"},
+    [TRACER_RUNS_STEP] = {"asyncio.events", "Handle", "_run"},
+    [TRACER_HANDLES_RECORD] = {"logging", "Logger", "handle"},
 };
-/* NULL: not found yet. They live on, whatever becomes of their modules. */
-static const PyCodeObject *codes[WATCHED];
-
-int tracer_is_watched(const PyCodeObject *code)
+int tracer_is_watched(const struct tracer *t, const PyCodeObject *code)
 {
-    return code == codes[LOADS_MODULE] || code == codes[BEGINS_THREAD] ||
-           code == codes[RUNS_STEP] || code == codes[HANDLES_RECORD];
+    return code == t->watched[TRACER_LOADS_MODULE] || code == t->watched[TRACER_BEGINS_THREAD] ||
+           code == t->watched[TRACER_RUNS_STEP] || code == t->watched[TRACER_HANDLES_RECORD];
 }
 
 /* Only if its module is loaded. */
-static const PyCodeObject *find(enum watched which)
+static const PyCodeObject *find(enum tracer_watched which)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), names[which].module);
     PyObject *type = module;
@@ -52,15 +47,21 @@ static const PyCodeObject *find(enum watched which)
     return (PyCodeObject *)code;
 }
 
-void tracer_watch_init(void)
+void tracer_watch_init(struct tracer *t)
 {
-    for (int i = 0; i < WATCHED; i++) {
-        if (codes[i])
+    for (int i = 0; i < TRACER_WATCHES; i++) {
+        if (t->watched[i])
             continue;
-        codes[i] = find((enum watched)i);
-        if (codes[i])
-            tracer_watch_code((PyCodeObject *)codes[i]);
+        t->watched[i] = find((enum tracer_watched)i);
+        if (t->watched[i])
+            tracer_watch_code(t, (PyCodeObject *)t->watched[i]);
     }
+}
+
+void tracer_watch_clear(struct tracer *t)
+{
+    for (int i = 0; i < TRACER_WATCHES; i++)
+        Py_XDECREF((PyObject *)t->watched[i]);
 }
 
 /* An argument of the innermost frame, which is the index-th; a new reference. NULL: not known. */
@@ -122,10 +123,10 @@ static void name_step(void)
     Py_XDECREF(handle);
 }
 
-static void name_import(void)
+static void name_import(const struct tracer *t)
 {
     PyObject *name = argument("name", 0);
-    tracer_import_begin(name);
+    tracer_import_begin(t, name);
     Py_XDECREF(name);
 }
 
@@ -137,24 +138,24 @@ static void mark_record(void)
     Py_XDECREF(record);
 }
 
-void tracer_watch_begin(const PyCodeObject *code)
+void tracer_watch_begin(struct tracer *t, const PyCodeObject *code)
 {
-    if (code == codes[RUNS_STEP])
+    if (code == t->watched[TRACER_RUNS_STEP])
         name_step();
-    else if (code == codes[BEGINS_THREAD])
+    else if (code == t->watched[TRACER_BEGINS_THREAD])
         name_thread();
-    else if (code == codes[HANDLES_RECORD])
+    else if (code == t->watched[TRACER_HANDLES_RECORD])
         mark_record();
     else
-        name_import();
+        name_import(t);
 }
 
-void tracer_watch_end(const PyCodeObject *code)
+void tracer_watch_end(struct tracer *t, const PyCodeObject *code)
 {
-    if (code == codes[RUNS_STEP])
+    if (code == t->watched[TRACER_RUNS_STEP])
         tracer_label_task(NULL);
-    if (code != codes[LOADS_MODULE])
+    if (code != t->watched[TRACER_LOADS_MODULE])
         return;
-    tracer_import_end();
-    tracer_watch_init();
+    tracer_import_end(t);
+    tracer_watch_init(t);
 }

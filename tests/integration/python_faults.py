@@ -376,29 +376,6 @@ import colorsys, wave
 
 # ---- the start ----
 
-SUB_INTERPRETER = """
-import sys
-if sys.version_info >= (3, 13):
-    import _interpreters
-    one = _interpreters.create("isolated")
-    _interpreters.exec(one, "pass")
-    _interpreters.destroy(one)
-else:
-    import _xxsubinterpreters as interpreters
-    one = interpreters.create(isolated=True)
-    interpreters.run_string(one, "pass")
-    interpreters.destroy(one)
-print("done")
-"""
-
-
-def sub_interpreters(interpreter):
-    """One that takes no extensions like ours is not traced: at most a line says so, and no traceback."""
-    result = record_traced([package_for(interpreter), "-c", SUB_INTERPRETER]).result
-    check((result.status, result.stdout) == (0, "done\n"), f"{result}")
-    check("Traceback" not in result.stderr and "Error" not in result.stderr, f"{result.stderr}")
-
-
 LOADED = """
 import sys
 print(sorted({"inspect", "signal", "subprocess", "threading"} & set(sys.modules)))
@@ -475,32 +452,6 @@ asyncio.run(main())
 
 
 # ---- processes ----
-
-def subinterpreters(interpreter):
-    """They run untraced and say nothing, also those with a GIL of their own."""
-    recording = traced(interpreter, """
-import sys
-try: import _interpreters as subs
-except ImportError: import _xxsubinterpreters as subs
-def create(isolated):
-    try: return subs.create("isolated" if isolated else "legacy")
-    except TypeError: return subs.create(isolated=isolated)
-inside = '''
-import logging, threading, kymo
-def leaf(): pass
-for i in range(100): leaf()
-kymo.stop()
-if kymo.start(): raise SystemError("started")
-'''
-for isolated in (False, True):
-    one = create(isolated)
-    for i in range(2): print(subs.run_string(one, inside))
-    subs.destroy(one)
-work(100)
-""")
-    check("kymo: python" not in recording.result.stderr, recording.result.stderr)
-    expect_leaves(recording, 100)
-
 
 def forks(interpreter):
     """A child that outlives its parent, and a pool."""
@@ -925,12 +876,12 @@ work(100)
 
 
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
-         exceptions_die, other_tracers, collections_are_marked, log_records, imports, sub_interpreters,
+         exceptions_die, other_tracers, collections_are_marked, log_records, imports,
          little_is_loaded, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, filters_change, blocks, short_calls_make_room, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
+         filters, filters_change, blocks, short_calls_make_room, started_by_python, logging_is_unchanged, own_modules, profile_module, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
-OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced, sub_interpreters]
+OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
 for tested in INTERPRETERS:
     for fault in CASES if tested in TESTED else OF_EACH:
         add_case(f"{fault.__name__}.{tested.name}", fault, tested)

@@ -121,3 +121,5 @@ class Calls:
                 check(call.depth == len(stack) and stack[-1] == call.function,
                       f"{call} ends, and {stack[-1] if stack else None} runs at {len(stack)}")
                 stack.pop()
+            elif call.kind == STOP:
+                stack.clear()
