@@ -8,6 +8,8 @@
 #include "tracer.h"
 
 #include <kymo/marker.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 KYMO_CATEGORY(exceptions, "Exceptions", RED);
 KYMO_CATEGORY(imports, "Imports", PURPLE);
@@ -156,50 +158,75 @@ void tracer_markers_unhook(struct tracer *t)
 #define IMPORT_DEPTH 64
 
 /* Of the calling thread; imports nest, also those of several interpreters. Deeper ones are not
- * marked. */
-static _Thread_local struct {
+ * marked. From malloc: a library that is loaded later has some 1600 bytes for all static memory of
+ * threads, shared with those of others. NULL: none was imported yet. */
+static _Thread_local struct running {
     uint32_t depth;
     int64_t owners[IMPORT_DEPTH]; /* the interpreter's id */
     uint64_t begun[IMPORT_DEPTH];
     PyObject *names[IMPORT_DEPTH]; /* owned until the import's end */
-} running;
+} * running;
+
+static pthread_key_t running_key; /* frees it at the thread's end */
+static pthread_once_t running_once = PTHREAD_ONCE_INIT;
+static int has_running_key;
+
+static void make_running_key(void)
+{
+    has_running_key = pthread_key_create(&running_key, free) == 0;
+}
+
+/* NULL: no memory. */
+static struct running *running_here(void)
+{
+    (void)pthread_once(&running_once, make_running_key);
+    if (running || !has_running_key)
+        return running;
+    struct running *made = calloc(1, sizeof *made);
+    if (!made || pthread_setspecific(running_key, made) != 0)
+        free(made);
+    else
+        running = made;
+    return running;
+}
 
 void tracer_import_begin(const struct tracer *t, PyObject *name)
 {
-    uint32_t at = running.depth++;
-    if (at >= IMPORT_DEPTH)
+    struct running *r = running_here();
+    if (!r || r->depth++ >= IMPORT_DEPTH)
         return;
+    uint32_t at = r->depth - 1;
     Py_XINCREF(name);
-    running.owners[at] = t->id;
-    running.names[at] = name;
-    running.begun[at] = KYMO_IS_ON(imports) ? kymo_now() : 0;
+    r->owners[at] = t->id;
+    r->names[at] = name;
+    r->begun[at] = KYMO_IS_ON(imports) ? kymo_now() : 0;
 }
 
 /* Forgets imports of other interpreters within the innermost one of this: their ends were not
  * traced. Their names may be gone by now. Returns 0 if this one has none. */
 static int find_own(const struct tracer *t)
 {
-    uint32_t depth = running.depth;
-    while (depth > 0 && depth <= IMPORT_DEPTH && running.owners[depth - 1] != t->id)
+    uint32_t depth = running ? running->depth : 0;
+    while (depth > 0 && depth <= IMPORT_DEPTH && running->owners[depth - 1] != t->id)
         depth--;
     if (depth == 0)
         return 0;
-    running.depth = depth;
+    running->depth = depth;
     return 1;
 }
 
 void tracer_import_end(const struct tracer *t)
 {
     Py_ssize_t len;
-    if (!find_own(t) || --running.depth >= IMPORT_DEPTH)
+    if (!find_own(t) || --running->depth >= IMPORT_DEPTH)
         return;
-    uint32_t at = running.depth;
-    const char *name = utf8_of(running.names[at], &len);
-    if (running.begun[at] && name)
+    uint32_t at = running->depth;
+    const char *name = utf8_of(running->names[at], &len);
+    if (running->begun[at] && name)
         KYMO_MARKER_T_OPT(imports, "Import", python_import,
-                          KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = running.begun[at]),
+                          KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = running->begun[at]),
                           .module = name);
-    Py_CLEAR(running.names[at]);
+    Py_CLEAR(running->names[at]);
 }
 
 /* ---- tasks ---- */

@@ -12,7 +12,7 @@ static PyObject *is_recorded(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyBool_FromLong(tracer_calls || tracer_link());
+    return PyBool_FromLong(tracer_link());
 }
 
 /* Of filters, which may be NULL: tuples of str. */

@@ -9,7 +9,6 @@
 #include "kymo/agent.h"
 #include "marks_parts.h"
 #include "own.h"
-#include "tracer.h"
 
 static struct {
     __typeof__(kymo_agent_start) *start;
@@ -79,7 +78,6 @@ PyObject *own_end(PyObject *self, PyObject *seconds)
     if (!ended)
         Py_RETURN_NONE;
     agent = NULL;
-    tracer_calls = NULL; /* of that recording */
     Py_BEGIN_ALLOW_THREADS;
     err = library.stop(ended, (uint64_t)(deadline * 1e9), &status);
     Py_END_ALLOW_THREADS;

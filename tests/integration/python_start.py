@@ -78,7 +78,7 @@ def other():
         turn.wait()
 def both(n):
     turn.wait(); work(n); turn.wait()
-thread = threading.Thread(target=other)
+thread = threading.Thread(target=other, daemon=True)
 thread.start()
 for i in range(4):
     kymo.marker("outside"); both(1000)
