@@ -31,10 +31,8 @@ kymo_late_library(python3.99 VERSION=0x036300f0)
 kymo_unit_test(python_stack kymo_unwind Threads::Threads)
 target_sources(test_python_stack PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_stack.c)
 kymo_unit_test(python_code kymo_unwind kymo_buffer Threads::Threads)
-target_sources(test_python_code PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_code.c
-               ${CMAKE_SOURCE_DIR}/src/capture/python_task.c)
+target_sources(test_python_code PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_code.c)
 kymo_unit_test(python_task kymo_unwind kymo_buffer Threads::Threads)
-target_sources(test_python_task PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_task.c)
 # Traced calls, from the session to the profile.
 kymo_unit_test(drain_calls kymo_buffer)
 kymo_unit_test(recording_calls recording_helpers)

@@ -10,4 +10,4 @@ kymo_unit_test(wall_stacks kymo_recorder kymo_unwind ${CMAKE_DL_LIBS})
 # The file, and what it counts with: who moved and where threads wait, the test says.
 kymo_unit_test(wall kymo_base)
 target_sources(test_wall PRIVATE ${CMAKE_SOURCE_DIR}/src/observe/wall.c
-    ${CMAKE_SOURCE_DIR}/src/observe/wall_running.c ${CMAKE_SOURCE_DIR}/src/observe/wall_ticks.c)
+    ${CMAKE_SOURCE_DIR}/src/observe/python_label.c ${CMAKE_SOURCE_DIR}/src/observe/wall_running.c ${CMAKE_SOURCE_DIR}/src/observe/wall_ticks.c)

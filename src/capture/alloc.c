@@ -18,6 +18,7 @@
 #include "capture/family.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
+#include "capture/python_stack.h"
 
 /* Where nothing is recorded now, but may be later, a thread looks again after so many bytes; so
  * does one whose next draw is farther away, since the rate may have become another. */
@@ -252,18 +253,21 @@ static void record(struct kymo_capture_thread *t, const struct kymo_record_alloc
                    uint64_t here)
 {
     struct kymo_stream_writer *w;
+    struct kymo_record_alloc *r;
+    uint32_t size_bytes = kymo_python_task_around(&t->alloc_task, sizeof *r);
     evict(block->address, here);
-    struct kymo_record_alloc *r =
-        kymo_alloc_reserve(t, &w, sizeof *r, KYMO_LOSS_ALLOC_NO_BLOCK, here);
-    if (kymo_unlikely(!r)) {
+    void *at = kymo_alloc_reserve(t, &w, size_bytes, KYMO_LOSS_ALLOC_NO_BLOCK, here);
+    if (kymo_unlikely(!at)) {
         look_for_recorder(t->process);
         return;
     }
+    uint64_t clock = kymo_process_clock(t->process);
+    r = kymo_python_task_label(&t->alloc_task, at, sizeof *r, clock);
     *r = *block;
     r->address &= ~(uint64_t)KYMO_ALLOC_OF_PYTHON;
-    r->head.clock = kymo_process_clock(t->process);
+    r->head.clock = clock;
     if (kymo_likely(put(t->process, block->address, block->id)))
-        kymo_mark_publish(w, sizeof *r);
+        kymo_mark_publish(w, size_bytes);
     else
         kymo_claim_end(w);
 }
@@ -390,21 +394,24 @@ static void record_resize(struct kymo_capture_thread *t, const struct kymo_recor
                           uint64_t here)
 {
     struct kymo_stream_writer *w;
+    struct kymo_record_resize *r;
+    uint32_t size_bytes = kymo_python_task_around(&t->alloc_task, sizeof *r);
     uint64_t was_known = block->was_drawn & 1;
     evict(block->now.address, here);
-    struct kymo_record_resize *r =
-        kymo_alloc_reserve(t, &w, sizeof *r, KYMO_LOSS_ALLOC_NO_BLOCK, here);
-    if (kymo_unlikely(!r)) {
+    void *at = kymo_alloc_reserve(t, &w, size_bytes, KYMO_LOSS_ALLOC_NO_BLOCK, here);
+    if (kymo_unlikely(!at)) {
         /* Its size is not right from here on; its end will be. */
         if (was_known)
             put_back(block->now.address, block->now.id, here);
         look_for_recorder(t->process);
         return;
     }
+    uint64_t clock = kymo_process_clock(t->process);
+    r = kymo_python_task_label(&t->alloc_task, at, sizeof *r, clock);
     *r = *block;
-    r->now.head.clock = kymo_process_clock(t->process);
+    r->now.head.clock = clock;
     if (kymo_likely(put(t->process, block->now.address, block->now.id))) {
-        kymo_mark_publish(w, sizeof *r);
+        kymo_mark_publish(w, size_bytes);
     } else {
         kymo_claim_end(w);
         if (was_known)

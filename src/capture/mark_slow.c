@@ -21,6 +21,7 @@
 #include "capture/mark.h"
 #include "capture/mark_payload.h"
 #include "capture/mark_quick.h"
+#include "capture/python_stack.h"
 #include "capture/thread.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
@@ -256,11 +257,15 @@ static void record(struct job *job)
         return;
     }
     uint32_t cut;
+    /* Where it has a stack of its own, that may be in a task. */
+    uint32_t label = job->stack ? kymo_python_task_room(&t->task) : 0;
+    uint32_t lead = label ? kymo_python_task_lead(&t->task) : 0;
     uint32_t room = room_left(w);
-    uint32_t size_bytes =
-        write_record(job, (char *)w->block + w->used, room, KYMO_MARK_RECORD_MAX, &cut);
+    char *to = (char *)w->block + w->used;
+    room = room > label ? room - label : 0;
+    uint32_t size_bytes = write_record(job, to + lead, room, KYMO_MARK_RECORD_MAX - label, &cut);
     if (size_bytes > room) {
-        char *to = kymo_mark_room(t, w, size_bytes);
+        to = kymo_mark_room(t, w, size_bytes + label);
         if (!to) {
             kymo_claim_end(w);
             /* A marker after the end of the recording is not a loss. */
@@ -269,10 +274,12 @@ static void record(struct job *job)
             return;
         }
         /* Texts may have changed meanwhile: no longer than this. */
-        size_bytes = write_record(job, to, size_bytes, size_bytes, &cut);
+        size_bytes = write_record(job, to + lead, size_bytes, size_bytes, &cut);
     }
+    if (kymo_unlikely(label))
+        (void)kymo_python_task_put(&t->task, to, size_bytes, job->clock);
     t->marks++;
-    kymo_mark_publish(w, size_bytes);
+    kymo_mark_publish(w, size_bytes + label);
     if (kymo_unlikely(cut))
         kymo_add_relaxed(&kymo_session_site_counts(p->session, &p->plan, job->number)->cut, cut);
 }

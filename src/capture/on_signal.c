@@ -124,13 +124,14 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, NULL);
     struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, kymo_context_sp(context));
-    if (kymo_unlikely(t->task_bytes && w))
-        kymo_python_task_tell(p, t, w, clock);
-    struct kymo_record_sample *r = reserve(p, t, w, sizeof *r);
-    if (kymo_likely(r != NULL)) {
+    struct kymo_record_sample *r;
+    uint32_t size_bytes = kymo_python_task_around(&t->task, sizeof *r);
+    void *at = reserve(p, t, w, size_bytes);
+    if (kymo_likely(at != NULL)) {
+        r = kymo_python_task_label(&t->task, at, sizeof *r, clock);
         r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};
         r->weight_ns = cpu_ns - t->last_cpu_ns;
-        kymo_stream_publish(w, sizeof *r);
+        kymo_stream_publish(w, size_bytes);
         t->last_cpu_ns = cpu_ns;
         slot->samples++;
     } else {

@@ -27,9 +27,8 @@ uint32_t kymo_python_code(struct kymo_capture_process *p, struct kymo_python_pag
     if (record) {
         kymo_code_fill(p->python, pages, &identity, &room, record);
         const char *name = (const char *)(record + 1);
-        if (kymo_python_runs_handles(p->python->minor, name, record->name_len,
-                                     name + record->name_len, record->file_len))
-            kymo_store_relaxed(&p->python->handle_code, code);
+        kymo_python_task_learn(p->python, code, name, record->name_len, name + record->name_len,
+                               record->file_len);
         number = kymo_code_publish(p->session, &p->plan, number);
     }
     if (!record || !number) {

@@ -9,16 +9,13 @@
 struct owner {
     struct kymo_capture_process *process;
     struct kymo_python_pages *pages;
-    uint64_t handle; /* the innermost frame of asyncio's Handle._run; 0: none */
 };
 
 static uint64_t word_of(void *context, const struct kymo_python_frame *f)
 {
-    struct owner *o = context;
+    const struct owner *o = context;
     int is_hidden;
     uint64_t code = kymo_python_code(o->process, o->pages, f->code, &is_hidden);
-    if (!o->handle && kymo_load_relaxed(&o->process->python->handle_code) == f->code)
-        o->handle = f->address;
     return is_hidden ? 0 : KYMO_PC_PYTHON | code << KYMO_PC_PYTHON_CODE_SHIFT | f->at;
 }
 
@@ -41,12 +38,12 @@ struct kymo_python_place *kymo_python_place_take(struct kymo_capture_process *p,
     return NULL;
 }
 
-uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_capture_thread *t,
-                           struct kymo_python_place *place, uint64_t *pcs, uint32_t n,
-                           enum kymo_walk_end *end)
+uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_python_place *place,
+                           uint64_t *pcs, uint32_t n, enum kymo_walk_end *end,
+                           struct kymo_python_task *task)
 {
     uint64_t *sps = kymo_python_sps(place);
-    struct owner owner = {p, &place->pages, 0};
+    struct owner owner = {p, &place->pages};
     struct kymo_python_merge m = {.python = p->python,
                                   .pages = &place->pages,
                                   .stack = &place->stack,
@@ -61,9 +58,8 @@ uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_capture_t
     if (!state)
         return n; /* no thread of Python's */
     uint32_t used = kymo_python_merge_run(&m, state, end, word_of);
-    /* Where calls are traced the tracer sets the label of the task. An end here would end it. */
-    if (kymo_unlikely(owner.handle && t && t->call_depth == 0))
-        t->task_bytes = kymo_python_task(p->python, &place->pages, owner.handle, t->task);
+    if (task)
+        kymo_python_task_find(p->python, &place->pages, &place->stack, task);
     if (place->stack.faults & ~(uint32_t)KYMO_PYTHON_CUT)
         kymo_count_loss(p, KYMO_LOSS_PYTHON);
     if (used == 0)

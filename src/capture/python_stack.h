@@ -11,6 +11,7 @@
 #ifndef KYMO_CAPTURE_PYTHON_STACK_H
 #define KYMO_CAPTURE_PYTHON_STACK_H
 
+#include "buffer/python_task.h"
 #include "capture/state.h"
 #include "capture/take_stack.h"
 
@@ -55,31 +56,37 @@ KYMO_SIGNAL_SAFE static inline uint64_t *kymo_python_sps(struct kymo_python_plac
     return (uint64_t *)(void *)(place + 1);
 }
 
-/* What the handler is told of the thread's task beside its stack. */
-#define KYMO_PYTHON_TASK_KEY "asyncio task"
-
-/* python_task.c: the name of the asyncio task that a frame of Handle._run runs, in UTF-8; returns
- * its bytes, 0: it runs none, or it cannot be read. */
-KYMO_SIGNAL_SAFE uint32_t kymo_python_task(const struct kymo_python *python,
-                                           struct kymo_python_pages *pages, uint64_t frame,
-                                           char name[KYMO_PYTHON_TASK_MAX]);
-/* Whether a code object with these texts is that of Handle._run. */
-KYMO_SIGNAL_SAFE int kymo_python_runs_handles(uint32_t minor, const char *name, uint32_t name_len,
-                                              const char *file, uint32_t file_len);
-/* Labels the sample with this clock with the task that was found with the thread's last stack, in
- * its own claimed stream. */
-KYMO_SIGNAL_SAFE void kymo_python_task_tell(struct kymo_capture_process *process,
-                                            struct kymo_capture_thread *thread,
-                                            struct kymo_stream_writer *stream, uint64_t clock);
+/* python_task.c: the label of the task beside a record of so many bytes that has its stack.
+ *
+ *   room     what the label needs more; 0: there is no task
+ *   lead     how much of that lies before the record
+ *   around   the record's bytes and the label's
+ *   label    writes the label if there is one for a record with this clock, and returns where that
+ * goes */
+KYMO_SIGNAL_SAFE uint32_t kymo_python_task_room(const struct kymo_python_task *task);
+KYMO_SIGNAL_SAFE uint32_t kymo_python_task_lead(const struct kymo_python_task *task);
+KYMO_SIGNAL_SAFE void *kymo_python_task_put(const struct kymo_python_task *task, void *at,
+                                            uint32_t size_bytes, uint64_t clock);
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_python_task_around(const struct kymo_python_task *task,
+                                                                uint32_t size_bytes)
+{
+    return kymo_likely(task->bytes == 0) ? size_bytes : size_bytes + kymo_python_task_room(task);
+}
+KYMO_SIGNAL_SAFE static inline void *kymo_python_task_label(const struct kymo_python_task *task,
+                                                            void *at, uint32_t size_bytes,
+                                                            uint64_t clock)
+{
+    return kymo_likely(task->bytes == 0) ? at : kymo_python_task_put(task, at, size_bytes, clock);
+}
 
 /* Puts the Python frames of the calling thread into its native stack, of n frames with the place's
  * stack pointers. Returns the new number of frames, at most process->depth. *end: how the native
- * walk ended, and then how the whole stack does. thread: gets the name of its task; NULL: it is not
- * looked for. */
+ * walk ended, and then how the whole stack does. *task: the thread's; NULL: it is not looked for.
+ */
 KYMO_SIGNAL_SAFE uint32_t kymo_python_merge(struct kymo_capture_process *process,
-                                            struct kymo_capture_thread *thread,
                                             struct kymo_python_place *place, uint64_t *pcs,
-                                            uint32_t n, enum kymo_walk_end *end);
+                                            uint32_t n, enum kymo_walk_end *end,
+                                            struct kymo_python_task *task);
 
 /* python_code.c: the number of a code object in the code area, copied there on first sight; 0: it
  * could not be (counted). *is_hidden: it is one that is not shown. */

@@ -1,176 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python_task.c - which of asyncio's tasks a thread runs.
+ * python_task.c - labels a record with the asyncio task that its stack is in.
  *
- * The loop runs a task's step from Handle._run, whose frame holds its Handle, which holds the
- * callback: a method of a task, made in C. There is no other place that can be read without the
- * interpreter's help: up to 3.13 the running tasks are in a dict by loop, which another thread may
- * be rebuilding. Each object is known by its type's name before a member of it is read.
- *
- * A label of a sample lasts one moment, for what the thread does until the next one is not known.
+ * A label of a record lasts one moment, for what the thread does until the next one is not known.
+ * It lies around its record, in one piece: so there never is one without its end.
  */
 #include <string.h>
 
-#include "buffer/code_copy.h"
-#include "buffer/stream.h"
 #include "capture/python_stack.h"
 #include "kymo/marker_abi.h"
 
-/* Of all versions: PyObject, PyTypeObject, asyncio.Handle, what calls a task's step or wakes it,
- * a bound function of C. */
-#define TYPE_AT 8u
-#define TYPE_NAME_AT 24u
-#define TYPE_FLAGS_AT 168u
-#define TYPE_BASE_AT 256u
-#define HANDLE_CALLBACK_AT 24u
-#define STEP_TASK_AT 16u
-#define FUNCTION_SELF_AT 24u
-#define INT_SIZE_AT 16u
-#define INT_DIGIT_AT 24u
-#define TYPE_IS_INT (1u << 24)
-#define TYPE_IS_STR (1u << 28)
-#define TAG 3u
-#define BASES_MAX 4u
-/* The clock's units: more than a nanosecond, and less than a handler takes. */
+/* The clock's units: more than a nanosecond, and less than it takes to write a record. */
 #define MOMENT 64u
 
-struct reader {
-    const struct kymo_python *python;
-    struct kymo_python_pages *pages;
-};
+enum { KEY_BYTES = sizeof KYMO_PYTHON_TASK_KEY - 1 };
 
-static int load(const struct reader *r, uint64_t address, uint64_t *value)
+static uint32_t label_bytes(uint32_t text_bytes)
 {
-    return kymo_python_load(r->pages, address, value);
+    return ((uint32_t)sizeof(struct kymo_record_label) + KEY_BYTES + text_bytes + 7) & ~7u;
 }
 
-/* Whether the type's name is this one, with or without its module. */
-static int is_named(const struct reader *r, uint64_t type, const char *name)
+uint32_t kymo_python_task_lead(const struct kymo_python_task *task)
 {
-    static const char module[] = "_asyncio.";
-    char text[40];
-    uint64_t at;
-    size_t len = strlen(name) + 1, lead = sizeof module - 1;
-    if (!load(r, type + TYPE_NAME_AT, &at))
-        return 0;
-    if (kymo_python_copy(r->pages, at, text, len) && memcmp(text, name, len) == 0)
-        return 1;
-    return kymo_python_copy(r->pages, at, text, lead + len) && memcmp(text, module, lead) == 0 &&
-           memcmp(text + lead, name, len) == 0;
+    return label_bytes(task->bytes);
 }
 
-static int is_a(const struct reader *r, uint64_t object, const char *name)
+uint32_t kymo_python_task_room(const struct kymo_python_task *task)
 {
-    uint64_t type;
-    return load(r, object + TYPE_AT, &type) && is_named(r, type, name);
-}
-
-/* A class of the program's own may be derived from it. */
-static int is_task(const struct reader *r, uint64_t object)
-{
-    uint64_t type;
-    if (!load(r, object + TYPE_AT, &type))
-        return 0;
-    for (uint32_t i = 0; type && i < BASES_MAX; i++) {
-        if (is_named(r, type, "Task"))
-            return 1;
-        if (!load(r, type + TYPE_BASE_AT, &type))
-            return 0;
-    }
-    return 0;
-}
-
-/* The task whose step the frame runs; 0: it runs something else. */
-static uint64_t task_of(const struct reader *r, uint64_t frame)
-{
-    uint64_t handle, callback, task = 0;
-    if (!load(r, frame + r->python->offsets.locals, &handle))
-        return 0;
-    if (r->python->minor >= 14)
-        handle &= ~(uint64_t)TAG;
-    if (!load(r, handle + HANDLE_CALLBACK_AT, &callback) || !callback)
-        return 0;
-    if (is_a(r, callback, "builtin_function_or_method")
-            ? !load(r, callback + FUNCTION_SELF_AT, &task)
-        : is_a(r, callback, "TaskStepMethWrapper") || is_a(r, callback, "TaskWakeupMethWrapper")
-            ? !load(r, callback + STEP_TASK_AT, &task)
-            : 1)
-        return 0;
-    return task && is_task(r, task) ? task : 0;
-}
-
-/* From 3.12 on a task without a name has a number, until it is asked for it. */
-static uint32_t put_number(uint64_t number, char *name)
-{
-    static const char lead[] = "Task-";
-    char digits[20];
-    uint32_t n = 0, used = sizeof lead - 1;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    memcpy(name, lead, used);
-    while (n > 0)
-        name[used++] = digits[--n];
-    return used;
-}
-
-uint32_t kymo_python_task(const struct kymo_python *python, struct kymo_python_pages *pages,
-                          uint64_t frame, char name[KYMO_PYTHON_TASK_MAX])
-{
-    const struct reader r = {python, pages};
-    uint64_t task = task_of(&r, frame), object, type, flags, size, digit;
-    if (!task || !load(&r, task + python->offsets.task_name, &object) ||
-        !load(&r, object + TYPE_AT, &type) || !load(&r, type + TYPE_FLAGS_AT, &flags))
-        return 0;
-    if (flags & TYPE_IS_STR)
-        return kymo_code_text(python, pages, object, name, KYMO_PYTHON_TASK_MAX);
-    /* One digit of 30 bits, and positive. */
-    if (!(flags & TYPE_IS_INT) || python->minor < 12 || !load(&r, object + INT_SIZE_AT, &size) ||
-        !load(&r, object + INT_DIGIT_AT, &digit) || size >> 3 != 1 || size & 3)
-        return 0;
-    return put_number((uint32_t)digit, name);
-}
-
-int kymo_python_runs_handles(uint32_t minor, const char *name, uint32_t name_len, const char *file,
-                             uint32_t file_len)
-{
-    static const char qualified[] = "Handle._run", plain[] = "_run", end[] = "/asyncio/events.py";
-    const char *wanted = minor >= 11 ? qualified : plain;
-    uint32_t len = (uint32_t)(minor >= 11 ? sizeof qualified : sizeof plain) - 1;
-    uint32_t end_len = sizeof end - 1;
-    return name_len == len && memcmp(name, wanted, len) == 0 && file_len >= end_len &&
-           memcmp(file + file_len - end_len, end, end_len) == 0;
+    return task->bytes ? label_bytes(task->bytes) + label_bytes(0) : 0;
 }
 
 /* Sets the label, or with a text of no bytes clears it. */
-static int change_label(struct kymo_capture_process *p, const struct kymo_capture_thread *t,
-                        struct kymo_stream_writer *w, uint64_t clock, uint32_t text_bytes)
+static void put_label(char *at, uint64_t clock, const char *text, uint32_t text_bytes)
 {
-    enum { KEY_BYTES = sizeof KYMO_PYTHON_TASK_KEY - 1 };
-    uint32_t size = ((uint32_t)sizeof(struct kymo_record_label) + KEY_BYTES + text_bytes + 7) & ~7u;
-    struct kymo_record_label *r = kymo_stream_reserve(w, p->session, &p->plan, t->number, size);
-    if (!r)
-        return 0;
-    char *texts = (char *)(r + 1);
+    struct kymo_record_label *r = (void *)at;
+    uint32_t size = label_bytes(text_bytes);
     struct kymo_text_slot slot = {(uint32_t)sizeof *r + KEY_BYTES, (uint16_t)text_bytes,
                                   KYMO_TEXT_IS_THERE};
-    memset((char *)r + size - sizeof(uint64_t), 0, sizeof(uint64_t));
+    memset(at + size - sizeof(uint64_t), 0, sizeof(uint64_t));
     r->head = (struct kymo_record){clock, KYMO_RECORD_LABEL, (uint16_t)size, KYMO_LABEL_WAS_SET};
     r->depth = UINT32_MAX; /* what is pushed stays */
     r->key_bytes = KEY_BYTES;
     r->value = (struct kymo_record_cell){.kind = text_bytes ? KYMO_KIND_TEXT : KYMO_KIND_NONE};
     if (text_bytes)
         memcpy(&r->value.value, &slot, sizeof slot);
-    memcpy(texts, KYMO_PYTHON_TASK_KEY, KEY_BYTES);
-    memcpy(texts + KEY_BYTES, t->task, text_bytes);
-    kymo_stream_publish(w, size);
-    return 1;
+    at += sizeof *r;
+    memcpy(at, KYMO_PYTHON_TASK_KEY, KEY_BYTES);
+    memcpy(at + KEY_BYTES, text, text_bytes);
 }
 
-void kymo_python_task_tell(struct kymo_capture_process *p, struct kymo_capture_thread *t,
-                           struct kymo_stream_writer *w, uint64_t clock)
+void *kymo_python_task_put(const struct kymo_python_task *task, void *at, uint32_t size_bytes,
+                           uint64_t clock)
 {
-    if (!change_label(p, t, w, clock, t->task_bytes) || !change_label(p, t, w, clock + MOMENT, 0))
-        kymo_count_loss(p, KYMO_LOSS_LABEL);
+    char *record = (char *)at + kymo_python_task_lead(task);
+    put_label(at, clock, task->name, task->bytes);
+    put_label(record + size_bytes, clock + MOMENT, "", 0);
+    return record;
 }

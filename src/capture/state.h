@@ -18,6 +18,7 @@
 #include "base/atomic.h"
 #include "base/attr.h"
 #include "buffer/definition.h"
+#include "buffer/python_task.h"
 #include "buffer/session.h"
 #include "buffer/stream.h"
 #include "buffer/table_area.h"
@@ -51,8 +52,6 @@ struct kymo_label_block {
     uint32_t frame; /* of the block's function, from the stack's low end; 0: not of a block */
     uint32_t from;  /* the address behind the call, its lower half */
 };
-
-#define KYMO_PYTHON_TASK_MAX 96u /* bytes of a task's name */
 
 struct kymo_capture_thread {
     struct kymo_capture_process *process; /* NULL: not capturing (forked child, thread has ended) */
@@ -105,9 +104,9 @@ struct kymo_capture_thread {
     uint64_t first_open, first_held;
     struct kymo_label_block label_blocks[KYMO_LABEL_BLOCKS];
     uint32_t was_labelled; /* 1: a change of its labels was recorded */
-    /* The asyncio task that was running when the handler took its last stack. */
-    uint32_t task_bytes; /* 0: none */
-    char task[KYMO_PYTHON_TASK_MAX];
+    /* The asyncio task that was running when the last stack was taken: with all signals blocked,
+     * and of an allocation. */
+    struct kymo_python_task task, alloc_task;
 };
 
 /* What this process knows of a definition beside its content. */

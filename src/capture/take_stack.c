@@ -31,6 +31,19 @@ static uint32_t intern(struct kymo_capture_process *p, const uint64_t *pcs, uint
     return id;
 }
 
+/* Where the task is to be noted; NULL: nowhere. Where calls are traced the tracer sets the label,
+ * and one of a moment would end that. Where each allocation is recorded the label would take more
+ * than the record. */
+static struct kymo_python_task *task_of(const struct kymo_capture_process *p,
+                                        struct kymo_capture_thread *t, int is_alloc)
+{
+    struct kymo_python_task *task = is_alloc ? &t->alloc_task : &t->task;
+    task->bytes = 0;
+    if (t->call_depth || (is_alloc && kymo_load_relaxed(&p->session->alloc_rate) == 1))
+        return NULL;
+    return task;
+}
+
 /* Pinned. complete: how many frames there are, if that is all and nothing else is to be said. */
 KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                           const struct kymo_walk_place *place, uint32_t epoch, uint64_t *callers,
@@ -46,14 +59,14 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
      */
     uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
-    t->task_bytes = 0;
+    int is_alloc = pcs == t->alloc_pcs;
+    struct kymo_python_task *task = task_of(p, t, is_alloc);
     if (kymo_unlikely(kymo_load_acquire(&p->session->python_came) && !p->python_adopted))
         kymo_python_adopt(p);
     /* Pairs with the release in python_find.c. */
-    struct kymo_python_place *python =
-        kymo_load_acquire(&p->python) && p->walker.probe_allowed
-            ? kymo_python_place_take(p, t, place->pcs == t->alloc_pcs)
-            : NULL;
+    struct kymo_python_place *python = kymo_load_acquire(&p->python) && p->walker.probe_allowed
+                                           ? kymo_python_place_take(p, t, is_alloc)
+                                           : NULL;
     size_t n = kymo_unwind_walk_with_sps(&p->walker, place->regs, &t->stack, pcs,
                                          python ? kymo_python_sps(python) : NULL, p->depth, options,
                                          &walk);
@@ -63,8 +76,7 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
         if (walk.exact[i] < n)
             pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     if (kymo_unlikely(python != NULL)) {
-        int is_handlers = place->pcs == t->pcs;
-        n = kymo_python_merge(p, is_handlers ? t : NULL, python, pcs, (uint32_t)n, &walk.end);
+        n = kymo_python_merge(p, python, pcs, (uint32_t)n, &walk.end, task);
         kymo_python_place_give(python);
     }
     /* How a row was found is not part of a stack's identity. */

@@ -168,6 +168,8 @@ static uint32_t learn(struct kymo_remote_python *p, const struct kymo_code_ident
         memcmp(&again, identity, sizeof again) != 0)
         return 0;
     const struct kymo_drain_code code = kymo_drain_code_of(number, r, p->code.bytes);
+    kymo_python_task_learn(&p->python, identity->address, p->code.bytes, r->name_len,
+                           p->code.bytes + r->name_len, r->file_len);
     p->err = kymo_vec_push(&p->codes, *identity);
     if (p->err == KYMO_OK)
         p->err = kymo_index_put(&p->index, hash, number);
@@ -239,6 +241,8 @@ kymo_err kymo_remote_python_merge(kymo_remote_python *p, const kymo_remote *remo
                                   .context = p};
     p->err = KYMO_OK;
     uint32_t used = kymo_python_merge_run(&m, thread->state, &s->end, word_of);
+    if (s->task)
+        kymo_python_task_find(&p->python, &p->pages, &p->stack, s->task);
     if (used > 0) {
         memcpy(s->pcs, p->words, used * sizeof *p->words);
         s->n = used;

@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "buffer/drain.h"
+#include "buffer/python_task.h"
 #include "buffer/session.h"
 #include "observe/remote.h"
 #include "recording/events.h"
@@ -55,7 +56,8 @@ struct kymo_remote_python_stack {
     uint64_t *pcs; /* depth of them; Python frames come as words with KYMO_PC_PYTHON */
     const uint64_t *sps;
     size_t n;
-    enum kymo_walk_end end; /* of the native walk, then of the whole stack */
+    enum kymo_walk_end end;        /* of the native walk, then of the whole stack */
+    struct kymo_python_task *task; /* gets the asyncio task; NULL: it is not looked for */
 };
 
 /* Puts the thread's Python frames into its native stack. Without a state that can be read, the

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "observe/python_label.h"
 #include "observe/remote.h"
 #include "observe/task.h"
 #include "observe/wall_find.h"
@@ -51,8 +52,10 @@ struct thread {
     uint32_t stack;
     uint32_t wait;
     uint16_t state;
+    struct kymo_python_task task;
     /* A run that ended before the answer came. time_ns 0: none. */
     kymo_event_sample held;
+    struct kymo_python_task held_task;
     uint64_t held_ip, held_sp;
     struct kymo_wall_running running;
     struct kymo_wall_sink sink; /* for them */
@@ -143,8 +146,11 @@ static kymo_err flush(kymo_wall *w)
     return w->shared->events->samples(w->shared->context, &e);
 }
 
-static kymo_err put(kymo_wall *w, const struct thread *t, const kymo_event_sample *sample)
+static kymo_err put(kymo_wall *w, const struct thread *t, const kymo_event_sample *sample,
+                    const struct kymo_python_task *task)
 {
+    KYMO_TRY(kymo_python_label_tell(w->shared->events, w->shared->context, t->thread,
+                                    sample->time_ns, task));
     if (w->batched == BATCH || (w->batched && w->batch_thread != t->thread))
         KYMO_TRY(flush(w));
     w->batch_thread = t->thread;
@@ -156,7 +162,7 @@ static kymo_err put_held(kymo_wall *w, struct thread *t)
 {
     kymo_event_sample s = t->held;
     t->held.time_ns = 0;
-    return s.time_ns ? put(w, t, &s) : KYMO_OK;
+    return s.time_ns ? put(w, t, &s, &t->held_task) : KYMO_OK;
 }
 
 /* The run of a waiting thread up to end_ns. The thread may wait on. */
@@ -174,19 +180,21 @@ static kymo_err close_wait(kymo_wall *w, struct thread *t, uint64_t end_ns)
     s.weight_ns = end_ns - t->accounted_ns;
     t->accounted_ns = end_ns;
     if (!t->asked)
-        return put(w, t, &s);
+        return put(w, t, &s, &t->task);
     KYMO_TRY(put_held(w, t));
     t->held = s;
+    t->held_task = t->task;
     t->held_ip = t->ip;
     t->held_sp = t->sp;
     return KYMO_OK;
 }
 
 /* A thread's ticks have got their stacks. */
-static kymo_err put_running(void *context, const kymo_event_sample *sample)
+static kymo_err put_running(void *context, const kymo_event_sample *sample,
+                            const struct kymo_python_task *task)
 {
     const struct thread *t = context;
-    return put(t->wall, t, sample);
+    return put(t->wall, t, sample, task);
 }
 
 static kymo_err add_running(kymo_wall *w, struct thread *t)
@@ -198,10 +206,11 @@ static kymo_err add_running(kymo_wall *w, struct thread *t)
     return kymo_wall_running_add(&t->running, from_ns, w->now_ns, &t->sink);
 }
 
-kymo_err kymo_wall_cpu_sample(kymo_wall *w, uint32_t drained, uint64_t time_ns, uint32_t stack)
+kymo_err kymo_wall_cpu_sample(kymo_wall *w, uint32_t drained, uint64_t time_ns, uint32_t stack,
+                              const struct kymo_python_task *task)
 {
     struct thread *t = drained < w->drained.len ? w->drained.data[drained] : NULL;
-    return t ? kymo_wall_running_sample(&t->running, time_ns, stack, &t->sink) : KYMO_OK;
+    return t ? kymo_wall_running_sample(&t->running, time_ns, stack, task, &t->sink) : KYMO_OK;
 }
 
 /* ---- looks ---- */
@@ -224,6 +233,7 @@ static kymo_err look_at_ended(kymo_wall *w, struct thread *t)
     t->is_over = 1;
     t->asked = 0;
     t->stack = KYMO_EVENT_NONE;
+    t->task.bytes = 0;
     t->state = 2;
     t->wait = 0;
     return KYMO_OK;
@@ -262,6 +272,7 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
     t->ip = found.ip;
     t->sp = found.sp;
     t->stack = found.stack;
+    t->task = w->finder.task;
     t->lacks_module = found.lacks_module;
     w->lacks_modules |= found.lacks_module;
     t->state = before.state == 'D' ? 3 : 2;
@@ -288,8 +299,10 @@ static kymo_err look_for_module(kymo_wall *w, struct thread *t)
         now.unmoved_round = unmoved_round;
         return look(w, t, &now);
     }
-    if (!found.is_running && !found.is_over && found.stack != KYMO_EVENT_NONE)
+    if (!found.is_running && !found.is_over && found.stack != KYMO_EVENT_NONE) {
         t->stack = found.stack;
+        t->task = w->finder.task;
+    }
     t->lacks_module = found.lacks_module;
     w->lacks_modules |= found.lacks_module;
     return KYMO_OK;

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/key_map.h"
 #include "buffer/drain.h"
+#include "buffer/python_task.h"
 #include "buffer/session.h"
 #include "observe/remote_python.h"
 #include "recording/events.h"
@@ -89,8 +90,10 @@ kymo_err kymo_wall_thread_begin(kymo_wall *wall, uint32_t drained, uint32_t thre
                                 uint64_t start_ns);
 KYMO_NODISCARD
 kymo_err kymo_wall_thread_end(kymo_wall *wall, uint32_t drained, uint64_t end_ns);
+/* task: that it is labelled with; NULL: none. */
 KYMO_NODISCARD
-kymo_err kymo_wall_cpu_sample(kymo_wall *wall, uint32_t drained, uint64_t time_ns, uint32_t stack);
+kymo_err kymo_wall_cpu_sample(kymo_wall *wall, uint32_t drained, uint64_t time_ns, uint32_t stack,
+                              const struct kymo_python_task *task);
 /* A thread was asked for its stack, and this is it. */
 KYMO_NODISCARD
 kymo_err kymo_wall_answer(kymo_wall *wall, const struct kymo_drain_answer *answer);

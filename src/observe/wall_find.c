@@ -131,7 +131,9 @@ static kymo_err get_stack(struct kymo_wall_finder *f, struct kymo_wall_memory *m
             if (walk.exact[i] < n)
                 f->pcs[walk.exact[i]] |= KYMO_PC_EXACT;
         walk.exact_count = 0; /* frames move */
-        struct kymo_remote_python_stack stack = {f->pcs, f->sps, n, walk.end};
+        int is_traced = (f->session->flags & KYMO_SESSION_TRACE_PYTHON) != 0;
+        struct kymo_remote_python_stack stack = {f->pcs, f->sps, n, walk.end,
+                                                 is_traced ? NULL : &f->task};
         KYMO_TRY(kymo_remote_python_merge(f->stacks.python, f->stacks.remote, m->tid, now_ns,
                                           &m->python, &stack));
         n = stack.n;
@@ -286,6 +288,7 @@ kymo_err kymo_wall_find(struct kymo_wall_finder *f, struct kymo_wall_memory *m, 
                                       .ip = call.pc,
                                       .sp = call.sp,
                                       .stack = KYMO_EVENT_NONE};
+    f->task.bytes = 0;
     if (call.is_running)
         return KYMO_OK;
     if (is_known && f->stacks.remote)

@@ -19,6 +19,7 @@
 #include "base/key_map.h"
 #include "base/vec.h"
 #include "buffer/drain.h"
+#include "buffer/python_task.h"
 #include "buffer/session.h"
 #include "observe/remote.h"
 #include "observe/remote_python.h"
@@ -139,6 +140,9 @@ struct kymo_wall_finder {
     int descriptor_limit;
     uint32_t depth;
     uint64_t *pcs, *sps;
+    /* That the thread runs which was found last; of a process whose calls are not traced: there the
+     * tracer sets the label. */
+    struct kymo_python_task task;
 };
 
 /* Where a thread was asked for its stack, and what it said. */

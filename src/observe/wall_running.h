@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "buffer/python_task.h"
 #include "recording/events.h"
 
 #define KYMO_WALL_RUNNING_MAX 16u
@@ -29,11 +30,13 @@ struct kymo_wall_running {
     uint32_t n;
     uint64_t cpu_time_ns; /* of its last CPU sample; 0: none yet */
     uint32_t cpu_stack;
+    struct kymo_python_task cpu_task;
 };
 
-/* Where the samples go. */
+/* Where the samples go; task: that they are labelled with, NULL: none. */
 struct kymo_wall_sink {
-    kymo_err (*put)(void *context, const kymo_event_sample *sample);
+    kymo_err (*put)(void *context, const kymo_event_sample *sample,
+                    const struct kymo_python_task *task);
     void *context;
 };
 
@@ -48,10 +51,11 @@ kymo_err kymo_wall_running_add(struct kymo_wall_running *running, uint64_t from_
 KYMO_NODISCARD
 kymo_err kymo_wall_running_last(struct kymo_wall_running *running, uint64_t from_ns, uint64_t to_ns,
                                 const struct kymo_wall_sink *sink);
-/* A CPU sample of the thread; they come in the order of time. */
+/* A CPU sample of the thread; they come in the order of time. task: NULL: none. */
 KYMO_NODISCARD
 kymo_err kymo_wall_running_sample(struct kymo_wall_running *running, uint64_t time_ns,
-                                  uint32_t stack, const struct kymo_wall_sink *sink);
+                                  uint32_t stack, const struct kymo_python_task *task,
+                                  const struct kymo_wall_sink *sink);
 /* Ticks up to before_ns wait no longer for a CPU sample behind them, if there is one before them. A
  * thread's first one is waited for: whenever it comes, the thread has used less than a period of
  * its CPU clock until then, which is as near as samples are to each other. */

@@ -219,6 +219,19 @@ static kymo_err on_open_scope(void *context, uint32_t thread, uint32_t site, uin
     return tell_marker(to, &e);
 }
 
+/* A wall sample that gets the stack of a CPU sample gets its task, too. */
+static void note_task(struct kymo_session_events *to, const struct kymo_drain_label *l)
+{
+    static const char key[] = KYMO_PYTHON_TASK_KEY;
+    if (!l->text || l->text_bytes > KYMO_PYTHON_TASK_MAX || l->key_bytes != sizeof key - 1 ||
+        memcmp(l->key, key, sizeof key - 1) != 0)
+        return;
+    to->task_drained = l->thread;
+    to->task_ns = l->time_ns;
+    to->task.bytes = l->text_bytes;
+    memcpy(to->task.name, l->text, l->text_bytes);
+}
+
 static kymo_err on_label(void *context, const struct kymo_drain_label *l)
 {
     struct kymo_session_events *to = context;
@@ -243,6 +256,7 @@ static kymo_err on_label(void *context, const struct kymo_drain_label *l)
         e.text = terminate(to->marks.text, l->text, l->text_bytes, l->text_is_cut != 0);
     else
         e.number = l->value.value;
+    note_task(to, l);
     return to->events->label ? to->events->label(to->context, &e) : KYMO_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "observe/kernel_stacks.h"
+#include "observe/python_label.h"
 #include "observe/task.h"
 #include "observe/wall_find.h"
 #include "recorder/python_late.h"
@@ -33,7 +34,13 @@ static kymo_err put_sample(void *context, const kymo_event_sample *s)
         KYMO_TRY(kymo_session_events_flush(to));
     to->samples++;
     to->batch[to->batched++] = *s;
-    return to->wall ? kymo_wall_cpu_sample(to->wall, to->batch_drained, s->time_ns, s->stack)
+    int has_task = to->task_ns == to->sample_ns && to->task_drained == to->batch_drained;
+    const struct kymo_python_task *task = has_task ? &to->task : NULL;
+    /* A part of it, in the kernel, may have been before. */
+    if (s->time_ns != to->sample_ns)
+        KYMO_TRY(
+            kymo_python_label_tell(to->events, to->context, to->batch_thread, s->time_ns, task));
+    return to->wall ? kymo_wall_cpu_sample(to->wall, to->batch_drained, s->time_ns, s->stack, task)
                     : KYMO_OK;
 }
 
@@ -45,6 +52,7 @@ static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
         KYMO_TRY(kymo_session_events_flush(to));
     to->batch_thread = thread;
     to->batch_drained = s->thread;
+    to->sample_ns = s->time_ns;
     kymo_event_sample sample = {
         .time_ns = s->time_ns,
         .weight_ns = s->weight_ns,

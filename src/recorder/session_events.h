@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "buffer/drain_heap.h"
+#include "buffer/python_task.h"
 #include "buffer/session.h"
 #include "observe/unseen.h"
 #include "observe/wall.h"
@@ -128,6 +129,11 @@ struct kymo_session_events {
     uint32_t batched;
     uint32_t batch_thread;
     uint32_t batch_drained; /* the drain's number of that thread */
+    /* Of the sample that is read now: its time, and the task that its handler has labelled it with.
+     * The label is read before it. */
+    uint64_t sample_ns, task_ns;
+    uint32_t task_drained;
+    struct kymo_python_task task;
     kymo_event_frame *frames;
     uint32_t frames_cap;
     struct kymo_python_events python;

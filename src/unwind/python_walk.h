@@ -53,6 +53,8 @@ struct kymo_python_lists {
     uint16_t threads; /* an interpreter: its first thread's state */
 };
 
+#define KYMO_PYTHON_HANDLES 8u
+
 /* CPython in this process. */
 struct kymo_python {
     uint32_t minor;        /* of version 3 */
@@ -63,9 +65,12 @@ struct kymo_python {
     uint64_t lo, hi;       /* the module that it is in, as mapped */
     uint64_t cold_lo;      /* learnt: where a compiler has put part of the evaluator ... */
     uint64_t cold_hi;      /* ... and its end; 0: not known. 3.11 and later */
-    uint64_t handle_code;  /* learnt: the code of asyncio's Handle._run; 0: not seen yet */
     uint64_t cframe_below; /* learnt: how far below the end of the evaluator's native frame its
                             * _PyCFrame lies; 0: not known yet. 3.11 and 3.12 */
+    /* Learnt: the code of asyncio's Handle._run, of each interpreter that has loaded it; the newest
+     * ones. 0: none yet. handles: how many were learnt. */
+    uint64_t handle_codes[KYMO_PYTHON_HANDLES];
+    uint32_t handles;
     struct kymo_python_offsets offsets;
     struct kymo_python_lists lists;
 };

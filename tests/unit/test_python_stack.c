@@ -29,13 +29,13 @@ uint32_t kymo_python_code(struct kymo_capture_process *process, struct kymo_pyth
     return (uint32_t)((code - at_of(node(0))) / NODE_BYTES) + 1;
 }
 
-uint32_t kymo_python_task(const struct kymo_python *python, struct kymo_python_pages *pages,
-                          uint64_t frame, char name[KYMO_PYTHON_TASK_MAX])
+/* Says how many frames were walked. */
+void kymo_python_task_find(const struct kymo_python *python, struct kymo_python_pages *pages,
+                           const struct kymo_python_stack *stack, struct kymo_python_task *out)
 {
     (void)python;
     (void)pages;
-    memcpy(name, &frame, sizeof frame);
-    return sizeof frame;
+    out->bytes = stack->frames;
 }
 
 static void start(uint32_t minor)
@@ -65,7 +65,7 @@ static void native(uint64_t pc, const char *sp)
 static void merge(const char *innermost)
 {
     put(w.state, w.python.offsets.frame, at_of(innermost));
-    t.n = kymo_python_merge(&t.process, NULL, &t.memory.place, t.pcs, t.n, &t.end);
+    t.n = kymo_python_merge(&t.process, &t.memory.place, t.pcs, t.n, &t.end, NULL);
     assert_true(t.n <= t.process.depth);
 }
 
@@ -102,25 +102,19 @@ static void native_chain(void)
     native(0x400020, node(21) + 64);
 }
 
-/* The innermost frame of the code that runs asyncio's handles tells the task, of the handler's
- * stacks alone. */
-static void the_frame_that_runs_a_handle_tells_the_task(void **state)
+static void the_task_is_looked_for_in_the_frames_that_were_walked(void **state)
 {
     (void)state;
-    static struct kymo_capture_thread thread;
-    for (uint32_t minor = 9; minor <= 14; minor++)
-        for (uint32_t known = 0; known < 2; known++) {
-            start(minor);
-            char *chain = make_chain();
-            native_chain();
-            w.python.handle_code = known ? at_of(node(1)) : 0;
-            put(w.state, w.python.offsets.frame, at_of(chain));
-            thread.task_bytes = 0;
-            t.n = kymo_python_merge(&t.process, &thread, &t.memory.place, t.pcs, t.n, &t.end);
-            assert_int_equal(thread.task_bytes, known ? sizeof(uint64_t) : 0);
-            const uint64_t frame = at_of(node(11));
-            assert_true(!known || memcmp(thread.task, &frame, sizeof frame) == 0);
-        }
+    for (uint32_t minor = 9; minor <= 14; minor++) {
+        struct kymo_python_task task = {0};
+        start(minor);
+        char *chain = make_chain();
+        native_chain();
+        put(w.state, w.python.offsets.frame, at_of(chain));
+        t.n = kymo_python_merge(&t.process, &t.memory.place, t.pcs, t.n, &t.end, &task);
+        assert_int_equal(task.bytes, t.memory.place.stack.frames);
+        assert_true(task.bytes >= 3);
+    }
 }
 
 static void frames_take_the_place_of_their_evaluators(void **state)
@@ -592,7 +586,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(frames_take_the_place_of_their_evaluators, begin, end),
-        cmocka_unit_test_setup_teardown(the_frame_that_runs_a_handle_tells_the_task, begin, end),
+        cmocka_unit_test_setup_teardown(the_task_is_looked_for_in_the_frames_that_were_walked,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(an_evaluator_without_frames_stays, begin, end),
         cmocka_unit_test_setup_teardown(calls_at_the_edges_of_the_evaluator_are_its_own, begin,
                                         end),

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "capture/python_stack.h"
+#include "buffer/python_task.h"
 
 /* Nodes, with room for more than one each. */
 enum { FRAME = 0, HANDLE = 4, CALLBACK = 6, CALLBACK_TYPE = 8, TASK = 12, TASK_TYPE = 14 };
@@ -55,7 +55,7 @@ static void make_task(uint32_t minor, const char *callback, uint32_t task_at)
 static uint32_t read_task(void)
 {
     memset(&w.pages, 0, sizeof w.pages);
-    return kymo_python_task(&w.python, &w.pages, at_of(node(FRAME)), name);
+    return kymo_python_task_of(&w.python, &w.pages, at_of(node(FRAME)), name);
 }
 
 static void assert_task(const char *expected)
@@ -160,6 +160,42 @@ static void pointers_that_lead_nowhere_name_no_task(void **state)
             }
 }
 
+/* The innermost frame of the code that runs asyncio's handles tells the task. */
+static void the_task_is_found_among_the_frames(void **state)
+{
+    (void)state;
+    static struct kymo_python_stack stack;
+    struct kymo_python_task task;
+    for (uint32_t minor = 9; minor <= 14; minor++) {
+        make_task(minor, "TaskStepMethWrapper", 16);
+        const uint64_t handles = 0x7000, others = 0x7008;
+        stack.frames = 3;
+        stack.frame[0] = (struct kymo_python_frame){others, at_of(w.gone), 0};
+        stack.frame[1] = (struct kymo_python_frame){handles, at_of(node(FRAME)), 0};
+        stack.frame[2] = (struct kymo_python_frame){handles, at_of(w.gone), 0};
+        memset(w.python.handle_codes, 0, sizeof w.python.handle_codes);
+        w.python.handles = 0;
+        /* Each interpreter has code of its own; the newest ones are known. */
+        for (uint32_t learnt = 0; learnt <= KYMO_PYTHON_HANDLES + 1; learnt++) {
+            static const char lib[] = "/lib/asyncio/events.py";
+            const char *right = minor >= 11 ? "Handle._run" : "_run";
+            uint32_t known = learnt > 0 && learnt <= KYMO_PYTHON_HANDLES;
+            memset(&w.pages, 0, sizeof w.pages);
+            kymo_python_task_learn(&w.python, others, "other", 5, lib, sizeof lib - 1);
+            if (learnt > 0)
+                kymo_python_task_learn(&w.python, handles + 16 * (learnt - 1), right,
+                                       (uint32_t)strlen(right), lib, sizeof lib - 1);
+            task.bytes = 77;
+            kymo_python_task_find(&w.python, &w.pages, &stack, &task);
+            assert_int_equal(task.bytes, known ? strlen("fetch") : 0);
+            assert_true(!known || memcmp(task.name, "fetch", task.bytes) == 0);
+        }
+        stack.frames = 1;
+        kymo_python_task_find(&w.python, &w.pages, &stack, &task);
+        assert_int_equal(task.bytes, 0);
+    }
+}
+
 static void the_code_that_runs_handles_is_known(void **state)
 {
     (void)state;
@@ -185,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_task_without_a_name_has_a_number, begin, end),
         cmocka_unit_test_setup_teardown(other_callbacks_and_other_objects_are_no_tasks, begin, end),
         cmocka_unit_test_setup_teardown(pointers_that_lead_nowhere_name_no_task, begin, end),
+        cmocka_unit_test_setup_teardown(the_task_is_found_among_the_frames, begin, end),
         cmocka_unit_test(the_code_that_runs_handles_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

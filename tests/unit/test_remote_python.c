@@ -212,7 +212,8 @@ static struct kymo_remote_python_stack native_stack(void)
         pcs[i] = native[i];
         sps[i] = (uint64_t)(uintptr_t)&it.stack[at[i]];
     }
-    return (struct kymo_remote_python_stack){pcs, sps, KYMO_ARRAY_LEN(native), KYMO_WALK_COMPLETE};
+    return (struct kymo_remote_python_stack){pcs, sps, KYMO_ARRAY_LEN(native), KYMO_WALK_COMPLETE,
+                                             NULL};
 }
 
 static struct kymo_remote_python_stack merge(kymo_remote_python *p, pid_t tid, uint64_t now_ns,

@@ -534,14 +534,15 @@ static void a_thread_that_runs(void **state)
     struct seen_thread *t = begin(0, 2 * MS);
     set(t, KYMO_WATCH_ON, 'R', 1);
     tick(1);
-    ok(kymo_wall_cpu_sample(wall, 0, 12 * MS, 61)); /* there is none before it */
+    ok(kymo_wall_cpu_sample(wall, 0, 12 * MS, 61, NULL)); /* there is none before it */
     tick(1);
-    ok(kymo_wall_cpu_sample(wall, 0, 27 * MS, 62)); /* 7 ms behind the tick; 61: 8 before it */
+    ok(kymo_wall_cpu_sample(wall, 0, 27 * MS, 62,
+                            NULL)); /* 7 ms behind the tick; 61: 8 before it */
     tick(1);
-    ok(kymo_wall_cpu_sample(wall, 0, 34 * MS, 63)); /* 4 and 3 */
+    ok(kymo_wall_cpu_sample(wall, 0, 34 * MS, 63, NULL)); /* 4 and 3 */
     tick(3);
-    ok(kymo_wall_cpu_sample(wall, 0, 59 * MS, 64));
-    ok(kymo_wall_cpu_sample(wall, 0, 62 * MS, 65));
+    ok(kymo_wall_cpu_sample(wall, 0, 59 * MS, 64, NULL));
+    ok(kymo_wall_cpu_sample(wall, 0, 62 * MS, 65, NULL));
     ok(kymo_wall_thread_end(wall, 0, 62 * MS));
     assert_int_equal(find.walks, 0);
     assert_int_equal(find.unclear, 0);
@@ -579,7 +580,7 @@ static void a_thread_with_few_cpu_samples(void **state)
     set(t, KYMO_WATCH_ON, 'R', 1);
     tick(250);
     assert_int_equal(written.n, 0);
-    ok(kymo_wall_cpu_sample(wall, 0, now_ns + MS, 61));
+    ok(kymo_wall_cpu_sample(wall, 0, now_ns + MS, 61, NULL));
     tick(1);
     assert_true(written.n > 0);
     set(t, KYMO_WATCH_OFF, 'S', 1);
@@ -600,7 +601,7 @@ static void a_thread_that_has_ended(void **state)
     for (int way = 0; way < 3; way++) {
         open_wall(MS);
         struct seen_thread *t = begin(0, MS);
-        ok(kymo_wall_cpu_sample(wall, 0, 2 * MS, 61));
+        ok(kymo_wall_cpu_sample(wall, 0, 2 * MS, 61, NULL));
         set(t, KYMO_WATCH_OFF, "ZXS"[way], 1);
         find.found.is_over = way == 2; /* its memory is gone */
         tick(1);
@@ -617,7 +618,7 @@ static void a_thread_that_has_ended(void **state)
         /* There is no request for seconds: that time is no thread's work. */
         open_wall(MS);
         t = begin(0, MS);
-        ok(kymo_wall_cpu_sample(wall, 0, 2 * MS, 61));
+        ok(kymo_wall_cpu_sample(wall, 0, 2 * MS, 61, NULL));
         set(t, KYMO_WATCH_OFF, "ZXS"[way], 1);
         find.found.is_over = way == 2;
         tick(1);
@@ -769,7 +770,7 @@ static void an_answer_may_never_come(void **state)
     ok(kymo_wall_answer(wall, &a));
     a.thread = 4000000000u;
     ok(kymo_wall_answer(wall, &a));
-    ok(kymo_wall_cpu_sample(wall, 4000000000u, now_ns, 1));
+    ok(kymo_wall_cpu_sample(wall, 4000000000u, now_ns, 1, NULL));
     ok(kymo_wall_thread_end(wall, 4000000000u, now_ns));
     assert_int_equal(written.n, 2);
     close_wall();
@@ -928,11 +929,11 @@ static void a_pause_is_nobodys_time(void **state)
         tick(50);
         ok(kymo_wall_flush(wall));
         assert_int_equal(written.n, before);
-        ok(kymo_wall_cpu_sample(wall, 0, now_ns, 8));
+        ok(kymo_wall_cpu_sample(wall, 0, now_ns, 8, NULL));
         const uint64_t to_ns = now_ns += 3 * MS;
         ok(kymo_wall_resume(wall, to_ns));
         tick(1);
-        ok(kymo_wall_cpu_sample(wall, 0, now_ns, 8));
+        ok(kymo_wall_cpu_sample(wall, 0, now_ns, 8, NULL));
         tick(299);
         ok(kymo_wall_finish(wall, now_ns + MS));
         check_spans(100, 3 * MS, from_ns, to_ns, now_ns + MS);

@@ -9,12 +9,15 @@
 
 static struct kymo_wall_running running;
 static kymo_event_sample got[64];
+static char got_task[64]; /* the first letter; 0: none */
 static uint32_t n_got;
 
-static kymo_err keep(void *context, const kymo_event_sample *sample)
+static kymo_err keep(void *context, const kymo_event_sample *sample,
+                     const struct kymo_python_task *task)
 {
     (void)context;
     assert_true(n_got < 64);
+    got_task[n_got] = (char)(task && task->bytes ? task->name[0] : 0);
     got[n_got++] = *sample;
     return KYMO_OK;
 }
@@ -36,7 +39,7 @@ static void add(uint64_t from_ns, uint64_t to_ns)
 
 static void sample(uint64_t time_ns, uint32_t stack)
 {
-    assert_int_equal(kymo_wall_running_sample(&running, time_ns, stack, &sink), KYMO_OK);
+    assert_int_equal(kymo_wall_running_sample(&running, time_ns, stack, NULL, &sink), KYMO_OK);
 }
 
 /* The oldest one that was put. */
@@ -142,9 +145,36 @@ static void what_follows_a_wait_is_a_run_of_its_own(void **state)
     assert_int_equal(n_got, 0);
 }
 
+/* A tick gets the task of the CPU sample whose stack it gets. */
+static void a_task_comes_with_its_stack(void **state)
+{
+    (void)state;
+    const struct kymo_python_task a = {1, "a"}, b = {1, "b"};
+    static const struct {
+        uint32_t stack;
+        char task;
+    } expected[] = {{1, 'a'}, {1, 'a'}, {2, 0}, {3, 'b'}, {3, 'b'}};
+    add(0, 10);
+    assert_int_equal(kymo_wall_running_sample(&running, 12, 1, &a, &sink), KYMO_OK);
+    add(10, 20);
+    assert_int_equal(kymo_wall_running_sample(&running, 40, 2, NULL, &sink), KYMO_OK);
+    add(20, 41);
+    assert_int_equal(kymo_wall_running_sample(&running, 60, 3, &b, &sink), KYMO_OK);
+    add(41, 61);
+    assert_int_equal(kymo_wall_running_flush(&running, 100, &sink), KYMO_OK);
+    add(61, 70);
+    assert_int_equal(kymo_wall_running_end(&running, &sink), KYMO_OK);
+    assert_int_equal(n_got, KYMO_ARRAY_LEN(expected));
+    for (uint32_t i = 0; i < n_got; i++) {
+        assert_int_equal(got[i].stack, expected[i].stack);
+        assert_int_equal(got_task[i], expected[i].task);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_task_comes_with_its_stack, begin),
         cmocka_unit_test_setup(a_tick_gets_the_nearest_sample, begin),
         cmocka_unit_test_setup(a_sample_before_the_tick_is_not_the_last_word, begin),
         cmocka_unit_test_setup(the_first_sample_is_waited_for, begin),
