@@ -13,11 +13,6 @@ struct call {
     uint32_t text_count;
 };
 
-static int listens(void)
-{
-    return KYMO_LISTENS_();
-}
-
 static int take_arguments(struct call *c, PyObject *self, PyObject *const *values, PyObject *name,
                           PyObject *keys)
 {
@@ -119,7 +114,8 @@ PyObject *marks_marker(PyObject *self, PyObject *const *args, Py_ssize_t count, 
     struct call c;
     if (!marks_takes(count, 1, "marker takes a name, and fields by their keys"))
         return NULL;
-    if (take_arguments(&c, self, args + 1, args[0], keys) < 0 || (listens() && mark(&c, 0, 0) < 0))
+    if (take_arguments(&c, self, args + 1, args[0], keys) < 0 ||
+        (marks_listens() && mark(&c, 0, 0) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -132,7 +128,7 @@ PyObject *marks_begin(PyObject *self, PyObject *const *args, Py_ssize_t count, P
         return NULL;
     if (take_arguments(&c, self, args + 1, args[0], keys) < 0)
         return NULL;
-    if (listens()) {
+    if (marks_listens()) {
         id = kymo_mark_link_.calls->interval();
         if (mark(&c, KYMO_TIMING_START, id) < 0)
             return NULL;
@@ -149,7 +145,7 @@ PyObject *marks_end(PyObject *self, PyObject *const *args, Py_ssize_t count, PyO
     if (PyErr_Occurred())
         return NULL;
     if (take_arguments(&c, self, args + 2, args[0], keys) < 0 ||
-        (id && listens() && mark(&c, KYMO_TIMING_END, id) < 0))
+        (id && marks_listens() && mark(&c, KYMO_TIMING_END, id) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -158,7 +154,7 @@ PyObject *marks_now(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyLong_FromUnsignedLongLong(listens() ? kymo_now() : 0);
+    return PyLong_FromUnsignedLongLong(marks_listens() ? kymo_now() : 0);
 }
 
 void marks_clear(struct marks *marks)

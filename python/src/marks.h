@@ -19,6 +19,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* A free-threaded build: without the lock that all of this relies on nothing is traced or marked.
+ * KYMO_AS_FREE_THREADED: any build is to do as such a one does. */
+#if defined Py_GIL_DISABLED || defined KYMO_AS_FREE_THREADED
+#define KYMO_FREE_THREADED 1
+#else
+#define KYMO_FREE_THREADED 0
+#endif
+
 /* Of an interpreter. NULL: none yet. */
 struct marks {
     PyObject *places;       /* {(name, category, keys): capsule} */

@@ -35,7 +35,7 @@ PyObject *marks_counter(PyObject *self, PyObject *args)
     if (kind_named(kind) > KYMO_COUNTER_GAUGE)
         return PyErr_Format(PyExc_ValueError, "a counter is 'total', 'delta' or 'gauge', not '%s'",
                             kind);
-    if (!kymo_mark_link_.calls)
+    if (KYMO_FREE_THREADED || !kymo_mark_link_.calls)
         Py_RETURN_NONE;
     struct kymo_mark_counter *counter = PyMem_RawCalloc(1, sizeof *counter);
     if (!counter)

@@ -79,6 +79,10 @@ PyObject *marks_describe(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "UOO!", &name, &label, &PyDict_Type, &keys))
         return NULL;
     PyObject *indexes = indexes_of(keys);
+    if (KYMO_FREE_THREADED && indexes) {
+        Py_DECREF(indexes);
+        Py_RETURN_NONE;
+    }
     if (indexes && (marks->descriptions || (marks->descriptions = PyDict_New())))
         said = PyTuple_Pack(2, label, indexes);
     int result = said ? PyDict_SetItem(marks->descriptions, name, said) : -1;

@@ -20,7 +20,7 @@ PyObject *marks_label_push(PyObject *self, PyObject *const *args, Py_ssize_t cou
     (void)self;
     if (label_arguments(args, count, &key) < 0)
         return NULL;
-    if (!KYMO_LISTENS_())
+    if (!marks_listens())
         return PyLong_FromLong(0);
     struct kymo_mark_cell value = marks_cell(args[1], &text);
     uint32_t depth = PyErr_Occurred() ? 0 : kymo_mark_link_.calls->label_push(key, &value);
@@ -46,7 +46,7 @@ PyObject *marks_label_set(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)self;
     if (label_arguments(args, count, &key) < 0)
         return NULL;
-    if (KYMO_LISTENS_()) {
+    if (marks_listens()) {
         struct kymo_mark_cell value = {0};
         if (args[1] != Py_None)
             value = marks_cell(args[1], &text);

@@ -17,6 +17,12 @@
 
 enum { MARKS_FIELDS_MAX = 64 };
 
+/* Whether markers are recorded now. */
+static inline int marks_listens(void)
+{
+    return !KYMO_FREE_THREADED && KYMO_LISTENS_();
+}
+
 /* Whether a function got as many arguments as it takes. If not, a TypeError says what it takes. */
 static inline int marks_takes(Py_ssize_t count, Py_ssize_t taken, const char *what)
 {

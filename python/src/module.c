@@ -12,7 +12,7 @@ static PyObject *is_recorded(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyBool_FromLong(tracer_link());
+    return PyBool_FromLong(!KYMO_FREE_THREADED && tracer_link());
 }
 
 /* Of filters, which may be NULL: tuples of str. */
@@ -77,6 +77,16 @@ static int hook(struct tracer *t, struct tracer_options *options)
     return t->is_hooked;
 }
 
+/* The program goes on as without a recorder. */
+static PyObject *refuse(void)
+{
+    static int is_told;
+    if (tracer_link() && !__atomic_exchange_n(&is_told, 1, __ATOMIC_RELAXED))
+        PySys_WriteStderr("kymo: python %d.%d is not traced: it is a free-threaded build\n",
+                          PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    Py_RETURN_FALSE;
+}
+
 static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *keys[] = {"natives", "exceptions", "depth", "include", "exclude", "block", NULL};
@@ -87,6 +97,8 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
                                      &options.exceptions, &options.depth, &PyTuple_Type,
                                      &options.include, &PyTuple_Type, &options.exclude, &is_block))
         return NULL;
+    if (KYMO_FREE_THREADED)
+        return refuse();
     int was_hooked = t->is_hooked;
     if (!was_hooked && !hook(t, &options))
         return NULL;
@@ -195,6 +207,10 @@ static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, begin_module},
 #if PY_VERSION_HEX >= 0x030c0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if KYMO_FREE_THREADED && PY_VERSION_HEX >= 0x030d0000
+    /* Without it CPython would take the lock for good, and say so. */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},
 };

@@ -355,6 +355,7 @@ struct kymo_session {
     /* Written by the program when it attaches: the CPython that it runs, if any. */
     uint32_t python;                         /* minor version of 3; 0: none was found */
     uint32_t python_read;                    /* 1: its frames are read */
+    uint32_t python_free_threaded;           /* 1: they are not, and it has no GIL */
     uint64_t python_lo, python_hi;           /* where its code is mapped */
     uint64_t python_eval_lo, python_eval_hi; /* _PyEval_EvalFrameDefault */
     uint64_t python_runtime;                 /* _PyRuntime */

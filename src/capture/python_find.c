@@ -18,6 +18,7 @@
 static struct kymo_python found;
 static uint32_t is_found; /* 1: that is whole */
 static uint32_t minor_found;
+static uint32_t is_free_threaded; /* 1: that has no GIL, and is not read */
 
 /* The minor version; 0: not of version 3. */
 static uint32_t minor_version(const struct kymo_symbol_table *library)
@@ -60,6 +61,7 @@ static int find(struct kymo_python *python)
     if (!runtime || !code_type || !eval)
         return 0;
     minor_found = minor_version(&library);
+    is_free_threaded = kymo_python_is_free_threaded(minor_found, runtime);
     if (!kymo_python_offsets_of(minor_found, runtime, &python->offsets) ||
         !kymo_python_lists_of(minor_found, runtime, &python->lists) ||
         !dladdr1(eval, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
@@ -106,6 +108,7 @@ void kymo_python_tell(const struct kymo_capture_process *p, struct kymo_session 
 {
     s->python = minor_found;
     s->python_read = p->python != NULL;
+    s->python_free_threaded = is_free_threaded;
     s->python_tid_offset = p->tid_offset;
     if (!p->python)
         return;

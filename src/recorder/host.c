@@ -263,8 +263,9 @@ void kymo_host_attached(kymo_host *h, uint64_t main_cpu_before)
         kymo_warn("no memory for the Python frames of threads that wait");
 }
 
-uint32_t kymo_host_unread_python(const kymo_host *h)
+uint32_t kymo_host_unread_python(const kymo_host *h, int *is_free_threaded)
 {
+    *is_free_threaded = h->session->python_free_threaded != 0;
     return h->session->python_read ? 0 : h->session->python;
 }
 

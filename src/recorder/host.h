@@ -109,8 +109,9 @@ const char *kymo_host_executable(const kymo_host *host);
 /* That image has attached, and its process event has been written. main_cpu_before: CPU time of its
  * main thread before this image. */
 void kymo_host_attached(kymo_host *host, uint64_t main_cpu_before);
-/* The minor version of a CPython 3 in it whose frames cannot be read; 0: there is none. */
-uint32_t kymo_host_unread_python(const kymo_host *host);
+/* The minor version of a CPython 3 in it whose frames cannot be read, and whether it is a build
+ * without the GIL; 0: there is none. */
+uint32_t kymo_host_unread_python(const kymo_host *host, int *is_free_threaded);
 /* Whether its main thread has taken a slot. Then that is filled. */
 int kymo_host_is_attached(const kymo_host *host);
 

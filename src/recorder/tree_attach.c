@@ -129,15 +129,17 @@ static kymo_err tell_foreign(const struct kymo_tree_image *image)
 static kymo_err tell_python(const struct kymo_tree_image *image)
 {
     kymo_tree *t = image->tree;
-    uint32_t minor = kymo_host_unread_python(image->host);
+    int is_free_threaded;
+    uint32_t minor = kymo_host_unread_python(image->host, &is_free_threaded);
     char text[160];
     if (!minor || t->python_told)
         return KYMO_OK;
     t->python_told = 1;
-    snprintf(text, sizeof text,
-             "Python 3.%u: Kymo does not know how this build keeps its frames, so samples show the "
-             "interpreter's own functions",
-             minor);
+    snprintf(
+        text, sizeof text,
+        "Python 3.%u%s: Kymo does not know how this build keeps its frames, so samples show the "
+        "interpreter's own functions",
+        minor, is_free_threaded ? ", free-threaded" : "");
     kymo_event_note e = {now(), image->process, KYMO_NOTE_WARNING, text};
     return t->config.events->note(t->config.events_context, &e);
 }

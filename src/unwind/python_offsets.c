@@ -45,9 +45,17 @@ static bool take_entry(const uint64_t *table, unsigned i, uint16_t *offset)
     return table[i] < 4096;
 }
 
+static const char cookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
+
+bool kymo_python_is_free_threaded(uint32_t minor, const void *runtime)
+{
+    uint64_t table[FREE_THREADED + 1];
+    memcpy(table, runtime, minor < 13 ? 0 : sizeof table);
+    return minor >= 13 && memcmp(table, cookie, sizeof cookie) == 0 && table[FREE_THREADED] != 0;
+}
+
 bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_python_offsets *out)
 {
-    static const char cookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
     uint64_t table[ENTRIES];
     if (minor >= KYMO_ARRAY_LEN(versions) || versions[minor].key == 0)
         return false;

@@ -79,6 +79,9 @@ struct kymo_python {
  * _PyRuntime, which has a table of its own from 3.13 on. */
 bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_python_offsets *out);
 
+/* Whether it says of itself that it is a build without the GIL, whose objects begin differently. */
+bool kymo_python_is_free_threaded(uint32_t minor, const void *runtime);
+
 /* The same for the lists. */
 bool kymo_python_lists_of(uint32_t minor, const void *runtime, struct kymo_python_lists *out);
 

@@ -588,8 +588,9 @@ print([line.split()[1] for line in open("/proc/self/status") if line.startswith(
 
 
 UNKNOWN = """
-const unsigned long Py_Version = 0x036300f0;  /* 3.99 */
-char _PyRuntime[65536] = "xdebugpy";
+const unsigned long Py_Version = VERSION;
+struct { char name[8]; unsigned long version, is_free_threaded, more[8192]; } _PyRuntime = {
+    "xdebugpy", VERSION, IS_FREE_THREADED, {0}};
 char PyCode_Type[512];
 static volatile unsigned long sink;
 __attribute__((noinline)) void _PyEval_EvalFrameDefault(void)
@@ -605,15 +606,15 @@ int main(void)
 """
 
 
-@case
-def unknown_version():
-    """An interpreter that is not known: its own functions are shown, and a note says why."""
+def unread(version, is_free_threaded, name):
+    """An interpreter whose frames are not known: its own functions are shown, and a note says why."""
     cwd = folder()
     (cwd / "unknown.c").write_text(UNKNOWN)
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         skip("there is no C compiler")
-    built = run([compiler, "-O1", "-rdynamic", "-o", cwd / "unknown", cwd / "unknown.c"])
+    built = run([compiler, "-O1", "-rdynamic", f"-DVERSION={version}", f"-DIS_FREE_THREADED={is_free_threaded}",
+                 "-o", cwd / "unknown", cwd / "unknown.c"])
     check(built.status == 0, built.stderr)
     recording = record([cwd / "unknown"])
     check(recording.result.status == 0, recording.result.stderr)
@@ -622,8 +623,18 @@ def unknown_version():
     check(report.inclusive_s("_PyEval_EvalFrameDefault") > 0.9 * report.total_s, f"{report.data['functions'][:3]}")
     text = run([recording.kymo, "report", recording.path])
     say(" ".join(l for l in (text.stdout + text.stderr).splitlines() if "Python" in l))
-    check("Python 3.99" in text.stdout + text.stderr, text.stdout + text.stderr)
+    check(f"Python {name}: " in text.stdout + text.stderr, text.stdout + text.stderr)
     check(not any(scripts_of(s) for s in Stacks(recording).samples), "there are Python frames")
+
+
+@case
+def unknown_version():
+    unread("0x036300f0", 0, "3.99")
+
+
+@case
+def free_threaded():
+    unread("0x030d00f0", 1, "3.13, free-threaded")
 
 
 LATE = """

@@ -72,8 +72,12 @@ static void a_table_that_is_not_understood_is_refused(void **state)
     struct kymo_python_offsets o;
     for (uint32_t minor = 13; minor <= 14; minor++) {
         make_table(minor, table);
+        assert_false(kymo_python_is_free_threaded(minor, table));
         table[2] = 1; /* free-threaded: its objects begin differently */
         assert_false(kymo_python_offsets_of(minor, table, &o));
+        assert_true(kymo_python_is_free_threaded(minor, table));
+        assert_true(kymo_python_is_free_threaded(minor + 2, table));
+        assert_false(kymo_python_is_free_threaded(12, table)); /* it has no such table */
         make_table(minor, table);
         ((char *)table)[0] = 'y';
         assert_false(kymo_python_offsets_of(minor, table, &o));
