@@ -8,8 +8,6 @@
 #include "tracer.h"
 
 #include <kymo/marker.h>
-#include <pthread.h>
-#include <stdlib.h>
 
 KYMO_CATEGORY(exceptions, "Exceptions", RED);
 KYMO_CATEGORY(imports, "Imports", PURPLE);
@@ -157,49 +155,29 @@ void tracer_markers_unhook(struct tracer *t)
 
 #define IMPORT_DEPTH 64
 
-/* Of the calling thread; imports nest, also those of several interpreters. Deeper ones are not
- * marked. From malloc: a library that is loaded later has some 1600 bytes for all static memory of
- * threads, shared with those of others. NULL: none was imported yet. */
-static _Thread_local struct running {
+/* Of a thread; imports nest, also those of several interpreters. Deeper ones are not marked. */
+struct imports_running {
     uint32_t depth;
     int64_t owners[IMPORT_DEPTH]; /* the interpreter's id */
     uint64_t begun[IMPORT_DEPTH];
     PyObject *names[IMPORT_DEPTH]; /* owned until the import's end */
-} * running;
+};
 
-static pthread_key_t running_key; /* frees it at the thread's end */
-static pthread_once_t running_once = PTHREAD_ONCE_INIT;
-static int has_running_key;
-
-static void make_running_key(void)
-{
-    has_running_key = pthread_key_create(&running_key, free) == 0;
-}
-
-/* NULL: no memory. */
-static struct running *running_here(void)
-{
-    (void)pthread_once(&running_once, make_running_key);
-    if (running || !has_running_key)
-        return running;
-    struct running *made = calloc(1, sizeof *made);
-    if (!made || pthread_setspecific(running_key, made) != 0)
-        free(made);
-    else
-        running = made;
-    return running;
-}
+/* NULL: none runs. Not the structure itself: storage of threads is scarce where a library, such as
+ * the recorder's, is loaded late. */
+static _Thread_local struct imports_running *running __attribute__((tls_model("initial-exec")));
 
 void tracer_import_begin(const struct tracer *t, PyObject *name)
 {
-    struct running *r = running_here();
-    if (!r || r->depth++ >= IMPORT_DEPTH)
+    if (!running && !(running = PyMem_RawCalloc(1, sizeof *running)))
         return;
-    uint32_t at = r->depth - 1;
+    uint32_t at = running->depth++;
+    if (at >= IMPORT_DEPTH)
+        return;
     Py_XINCREF(name);
-    r->owners[at] = t->id;
-    r->names[at] = name;
-    r->begun[at] = KYMO_IS_ON(imports) ? kymo_now() : 0;
+    running->owners[at] = t->id;
+    running->names[at] = name;
+    running->begun[at] = KYMO_IS_ON(imports) ? kymo_now() : 0;
 }
 
 /* Forgets imports of other interpreters within the innermost one of this: their ends were not
@@ -215,12 +193,9 @@ static int find_own(const struct tracer *t)
     return 1;
 }
 
-void tracer_import_end(const struct tracer *t)
+static void mark_import(uint32_t at)
 {
     Py_ssize_t len;
-    if (!find_own(t) || --running->depth >= IMPORT_DEPTH)
-        return;
-    uint32_t at = running->depth;
     const char *name = utf8_of(running->names[at], &len);
     if (running->begun[at] && name)
         KYMO_MARKER_T_OPT(imports, "Import", python_import,
@@ -229,9 +204,21 @@ void tracer_import_end(const struct tracer *t)
     Py_CLEAR(running->names[at]);
 }
 
+void tracer_import_end(const struct tracer *t)
+{
+    if (!find_own(t))
+        return;
+    if (--running->depth < IMPORT_DEPTH)
+        mark_import(running->depth);
+    if (running->depth == 0) {
+        PyMem_RawFree(running);
+        running = NULL;
+    }
+}
+
 /* ---- tasks ---- */
 
-static _Thread_local int has_task;
+static _Thread_local int has_task __attribute__((tls_model("initial-exec")));
 
 void tracer_label_task(PyObject *name)
 {

@@ -2,9 +2,10 @@
 """Traced calls of sub-interpreters, also of those with a GIL of their own, on every CPython that is there."""
 import collections
 import json
+import os
 import pathlib
 
-from kymotest import add_case, check, folder, main, run, say, skip
+from kymotest import KYMO, add_case, check, folder, main, run, say, skip
 from pythons import find_interpreters
 from traced import BEGINS, CALL, NATIVE, OPEN, Calls, package_for, record_traced
 
@@ -328,7 +329,33 @@ def markers(interpreter):
     check(not wrong, f"seen, and in truth: {list(wrong.items())[:10]}")
 
 
-CASES = [counts, callers, side_by_side, choices, exceptions, many, late, markers]
+def own_recordings(interpreter):
+    """A recording that the program begins and ends itself, while another interpreter is traced: that is traced in the
+    next one, too."""
+    where = folder()
+    (where / "program.py").write_text(INTERPRETERS_MODULE + """
+import kymo
+one = create("isolated")
+def outside(): pass
+run(one, "def leaf(): return abs(-1)\\nimport kymo")
+for turn in range(3):
+    assert kymo.start(f"{turn}.kymo")
+    run(one, "assert kymo.start()")
+    outside()
+    run(one, "for i in range(10): leaf()")
+    kymo.stop()
+    run(one, "for i in range(10): leaf()")
+destroy(one)
+print("done")
+""")
+    out = run([package_for(interpreter), where / "program.py"], cwd=where,
+              env={**os.environ, "PATH": f"{pathlib.Path(KYMO).parent}:{os.environ['PATH']}"})
+    check((out.status, out.stdout, out.stderr) == (0, "done\n", ""), f"{out.status}, {out.stdout}, {out.stderr}")
+    for turn in range(3):
+        expect(Calls(where / f"{turn}.kymo"), leaf=10, outside=1)
+
+
+CASES = [own_recordings, counts, callers, side_by_side, choices, exceptions, many, late, markers]
 for interpreter in INTERPRETERS:
     for case in CASES:
         add_case(f"{case.__name__}.{interpreter.name}", case, interpreter)
