@@ -123,6 +123,8 @@ void kymo_mark_links_add(struct kymo_mark_category *category);
 KYMO_SIGNAL_SAFE void kymo_mark_links_update(void);
 /* The process captures from here on: at start, and in a forked child that has attached. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_start(void);
+/* The same, where other threads may attach and detach links. Not for handlers. */
+void kymo_mark_links_start_late(void);
 /* No recorder listens to this process any more: switches all categories off. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_off(void);
 /* Looks whether the recorder is still there, and whether it has asked for other categories. Called

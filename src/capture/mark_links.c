@@ -214,7 +214,7 @@ void kymo_mark_links_update(void)
         kymo_raw_set_mask(&mask, NULL);
 }
 
-/* Where no other thread can unload an object: the process begins. */
+/* While no other thread can unload an object. */
 static void define_all(void)
 {
     struct kymo_capture_process *p = kymo_process_here();
@@ -235,14 +235,28 @@ void kymo_mark_links_add(struct kymo_mark_category *category)
     kymo_mark_links_update();
 }
 
-void kymo_mark_links_start(void)
+static void open_links(void)
 {
     const struct kymo_capture_process *p = kymo_process_here();
     /* A forked child has its own since the fork, and has given it away. */
     if (p && kymo_load_relaxed(&links.seed) == 0)
         kymo_store_relaxed(&links.seed, kymo_hash_mix(p->session->cookie, p->session->pid));
     kymo_store_relaxed(&links.is_closed, 0u);
+}
+
+void kymo_mark_links_start(void)
+{
+    open_links();
     define_all();
+    kymo_mark_links_update();
+}
+
+void kymo_mark_links_start_late(void)
+{
+    open_links();
+    kymo_mark_lock(&links.lock);
+    define_all();
+    kymo_mark_unlock(&links.lock);
     kymo_mark_links_update();
 }
 

@@ -121,7 +121,10 @@ const char *kymo_begin(const struct kymo_attach_call *call)
         kymo_hooks_watch_exit(t);
         kymo_thread_begin(p, t, own_stack(), flags);
     }
-    kymo_mark_links_start();
+    if (call->start == KYMO_ATTACH_LATE)
+        kymo_mark_links_start_late();
+    else
+        kymo_mark_links_start();
     kymo_family_join(a.session);
     if (!kymo_attach_finish(a.session, t ? t->slot : NULL, p->signal, &a.rest) &&
         a.session->engine != KYMO_SESSION_TIMER)
