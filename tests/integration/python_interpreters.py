@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traced calls of sub-interpreters, also of those with a GIL of their own, on every CPython that is there."""
 import collections
-import json
 import os
 import pathlib
 
-from kymotest import KYMO, add_case, check, folder, main, run, say, skip
+from kymotest import KYMO, add_case, check, folder, main, run, skip
 from pythons import find_interpreters
-from traced import BEGINS, CALL, NATIVE, OPEN, Calls, package_for, record_traced
+from traced import (BEGINS, CALL, NATIVE, OPEN, SCENARIOS, WORKLOAD, Calls, check_counts, package_for, record_traced,
+                    true_counts)
 
 INTERPRETERS = find_interpreters()
 
@@ -16,10 +16,6 @@ def has_own_locks(interpreter):
     """Isolated ones have a GIL of their own, and threads."""
     return tuple(map(int, interpreter.version.split("."))) >= (3, 12)
 
-
-CALLS = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_calls.py"
-SCENARIOS = ["recursion", "generators", "coroutines", "exceptions", "callbacks", "classes", "comprehensions", "executed"]
-MAIN_LINE = CALLS.read_text().split("\n").index("def main():") + 1
 
 # create(kind), run(interpreter, text), destroy(interpreter). An isolated one has a GIL of its own from 3.12 on, and no
 # threads up to 3.11.
@@ -70,15 +66,12 @@ def expect(calls, **true):
 
 def counts(interpreter):
     """The events of one interpreter are those that a tracer in pure Python counts, in each kind of sub-interpreter."""
-    threads = ["threads"] if has_own_locks(interpreter) else []
-    scenarios = ",".join(SCENARIOS + threads)
-    truth = folder() / "truth.json"
-    plain = run([package_for(interpreter), CALLS, "count", scenarios, truth])
-    check(plain.status == 0, f"alone: {plain.stderr}")
+    scenarios = SCENARIOS if has_own_locks(interpreter) else SCENARIOS.replace(",threads", "")
+    true = true_counts(package_for(interpreter), folder() / "truth.json", scenarios)
     recording = traced(interpreter, f"""
 inside = '''
 import sys
-sys.argv = [{str(CALLS)!r}, "run", {scenarios!r}]
+sys.argv = [{str(WORKLOAD)!r}, "run", {scenarios!r}]
 with open(sys.argv[0]) as file:
     exec(compile(file.read(), sys.argv[0], "exec"), {{"__name__": "__main__", "__file__": sys.argv[0]}})
 '''
@@ -88,15 +81,9 @@ for kind in KINDS:
     run(one, inside)
     destroy(one)
 """)
-    true = {tuple(row[:3]): 4 * row[3] for row in json.loads(truth.read_text())}
     calls = Calls(recording.path)
     calls.check_balance()
-    seen = calls.counts(str(CALLS), ("main", str(CALLS), MAIN_LINE))
-    del seen["call", "main", MAIN_LINE], seen["return", "main", MAIN_LINE]
-    wrong = {key: (seen.get(key, 0), true.get(key, 0)) for key in seen.keys() | true.keys()
-             if seen.get(key, 0) != true.get(key, 0)}
-    say(f"{sum(true.values())} events of {len(true)} kinds, {len(calls.calls)} in all")
-    check(not wrong, f"seen, and in truth: {sorted(wrong.items())[:20]}")
+    check_counts(calls, {key: 4 * n for key, n in true.items()})
 
 
 def callers(interpreter):

@@ -2,11 +2,12 @@
 """Interpreters with the package kymo, and the calls in a recording."""
 import collections
 import fcntl
+import json
 import pathlib
 import re
 import shutil
 
-from kymotest import BUILD, check, record, run, skip
+from kymotest import BUILD, check, record, run, say, skip
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "python"
@@ -55,6 +56,28 @@ def package_for(interpreter):
             install(interpreter, home, python)
             made_of.write_text(state)
     return python
+
+
+WORKLOAD = ROOT / "tests" / "workloads" / "python_calls.py"
+SCENARIOS = "recursion,generators,coroutines,exceptions,callbacks,classes,comprehensions,executed,threads"
+
+
+def true_counts(python, where, scenarios=SCENARIOS):
+    """What a tracer in pure Python counts of the workload's scenarios."""
+    plain = run([python, WORKLOAD, "count", scenarios, where])
+    check(plain.status == 0, f"alone: {plain.stderr}")
+    return {tuple(row[:3]): row[3] for row in json.loads(where.read_text())}
+
+
+def check_counts(calls, true):
+    """Each event of the workload that a tracer in pure Python counts is there as often."""
+    main = WORKLOAD.read_text().split("\n").index("def main():") + 1  # what calls the scenarios
+    seen = calls.counts(str(WORKLOAD), ("main", str(WORKLOAD), main))
+    del seen["call", "main", main], seen["return", "main", main]
+    wrong = {key: (seen.get(key, 0), true.get(key, 0)) for key in seen.keys() | true.keys()
+             if seen.get(key, 0) != true.get(key, 0)}
+    say(f"{sum(true.values())} events of {len(true)} kinds, {len(calls.calls)} in all")
+    check(not wrong, f"seen, and in truth: {sorted(wrong.items())[:20]}")
 
 
 def record_traced(argv, **how):
