@@ -88,6 +88,13 @@ static void print_status(kymo_agent *agent)
            (unsigned long long)s.delivered);
 }
 
+static void await_delivery(kymo_agent *agent)
+{
+    kymo_agent_status s = {.size = sizeof s};
+    while (kymo_agent_get_status(agent, &s) == KYMO_OK && s.delivered == 0)
+        usleep(10000);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -114,6 +121,8 @@ int main(int argc, char **argv)
     if (agent && strcmp(mode, "flush") == 0)
         printf("\"flush\":%d,", kymo_agent_flush(agent));
     work();
+    if (agent && strcmp(mode, "flush") == 0)
+        await_delivery(agent);
     must(pthread_join(thread, NULL) == 0, "pthread_join");
     if (agent)
         print_status(agent);
