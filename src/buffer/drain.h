@@ -81,10 +81,10 @@ struct kymo_drain_function {
 /* Of one thread, in the order in which they were made. */
 struct kymo_drain_call {
     uint64_t time_ns;
-    uint32_t kind; /* enum kymo_trace_event */
+    uint32_t function; /* 0: not known, or of none */
     uint32_t depth;
-    uint32_t function; /* 0: not known; of a gap, how many events are missing; of a stop, 1: of all
-                        * threads */
+    uint32_t kind;    /* enum kymo_trace_event */
+    uint32_t missing; /* of a gap: so many events; of a stop, 1: of all threads; else 0 */
 };
 
 struct kymo_drain_sample {

@@ -88,12 +88,16 @@ static struct kymo_drain_call call_of(kymo_drain *d, const struct kymo_record_ca
 {
     struct kymo_drain_call call = {
         .time_ns = kymo_drain_clock_near_ns(&d->clock, near, r->clock),
-        .kind = kymo_call_kind(r->event),
-        .depth = kymo_call_depth(r->event),
         .function = r->function,
+        .depth = kymo_call_depth(r->event),
+        .kind = kymo_call_kind(r->event),
     };
-    if (call.kind < KYMO_TRACE_GAP && !is_known(d, call.function))
+    if (kymo_unlikely(call.kind >= KYMO_TRACE_GAP)) { /* of these two the function is a number */
+        call.missing = r->function;
+        call.function = call.depth = 0;
+    } else if (kymo_unlikely(!is_known(d, call.function))) {
         call.function = 0;
+    }
     return call;
 }
 

@@ -129,10 +129,15 @@ uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock)
     return within(c, kymo_drain_clock_any_ns(c, clock));
 }
 
-uint64_t kymo_drain_clock_near_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
+uint64_t kymo_drain_clock_move_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
                                   uint64_t clock)
 {
-    if (clock - near->from.clock >= near->ticks)
-        *near = find_stretch(c, clock);
-    return within(c, move(near->from, clock, near->ns_per_tick));
+    struct kymo_drain_stretch at = find_stretch(c, clock);
+    uint64_t ns = within(c, move(at.from, clock, at.ns_per_tick));
+    int is_within = at.from.ns >= c->first_ns && at.from.ns < c->now.ns;
+    double until_now = is_within ? (double)(c->now.ns - at.from.ns) / at.ns_per_tick : 0;
+    if (until_now < (double)at.ticks)
+        at.ticks = (uint64_t)until_now;
+    *near = at;
+    return ns;
 }

@@ -63,15 +63,25 @@ uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock);
 /* Of any time that the program speaks of. */
 uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock);
 
-/* So many ticks from an anchor, in which one ratio holds. Zero bytes are none. Of one round. */
+/* So many ticks from an anchor, in which one ratio holds, and no time lies before the first or in
+ * the future. Zero bytes are none. Of one round. */
 struct kymo_drain_stretch {
     struct kymo_drain_anchor from;
     uint64_t ticks;
     double ns_per_tick;
 };
-/* As kymo_drain_clock_ns, for many times that lie close together: the stretch is kept. */
-uint64_t kymo_drain_clock_near_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
+/* As kymo_drain_clock_ns; changes the stretch to the one that holds for the clock. */
+uint64_t kymo_drain_clock_move_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
                                   uint64_t clock);
+/* The same, for many times that lie close together; inlined: traced calls come by the million. */
+static inline uint64_t kymo_drain_clock_near_ns(const struct kymo_drain_clock *c,
+                                                struct kymo_drain_stretch *near, uint64_t clock)
+{
+    uint64_t ticks = clock - near->from.clock;
+    if (kymo_unlikely(ticks >= near->ticks))
+        return kymo_drain_clock_move_ns(c, near, clock);
+    return near->from.ns + (uint64_t)(int64_t)((double)(int64_t)ticks * near->ns_per_tick);
+}
 
 /* ---- the drain ---- */
 

@@ -29,14 +29,19 @@
 #include "recording/events.h"
 
 #define KYMO_CALLS_ROWS 250000u
+#define KYMO_CALLS_RECENT 1024u
 
 struct kymo_ingest_call_node {
     uint32_t stack;   /* in the profile */
     uint32_t window;  /* the last one that has it */
     uint32_t place;   /* in that window */
     uint32_t counter; /* of the thread that called it last; KYMO_NONE: it was not called */
-    uint32_t callee;  /* the node that was found last from here; KYMO_NONE: none was */
-    uint32_t script;  /* its own */
+};
+
+/* A function and the node that calls it, found a moment ago. */
+struct kymo_ingest_call_pair {
+    uint64_t key;
+    uint32_t node; /* the function's there, + 1; 0: there is no pair */
 };
 
 /* Calls of a node by a thread. */
@@ -48,6 +53,7 @@ struct kymo_ingest_call_counter {
 
 struct kymo_ingest_call_slice {
     uint32_t node;
+    uint32_t calls; /* that its counter does not have yet */
     uint64_t ns;
 };
 
@@ -71,7 +77,8 @@ struct kymo_ingest_call_thread {
 };
 
 struct kymo_ingest_calls {
-    kymo_id_map index; /* of nodes: by caller's node + 1 and script + 1 */
+    kymo_id_map index; /* of nodes: by caller's node + 1 and script */
+    struct kymo_ingest_call_pair recent[KYMO_CALLS_RECENT]; /* of that index */
     KYMO_VEC(struct kymo_ingest_call_node) nodes;
     KYMO_VEC(struct kymo_ingest_call_thread) threads; /* by thread */
     kymo_id_map counter_index;                        /* by thread and node */
@@ -82,7 +89,7 @@ struct kymo_ingest_calls {
     uint64_t expected;   /* events of the recording; 0: not known */
     uint64_t events;     /* so far */
     uint64_t rows;       /* samples so far */
-    uint32_t per_window; /* events; 0: not decided yet */
+    uint32_t per_window; /* events; 0: no event was yet */
     uint32_t windows;    /* begun so far */
 };
 

@@ -29,14 +29,12 @@ kymo_err kymo_trace_events_function(uint32_t process, const struct kymo_drain_fu
 
 static kymo_event_call event_of(const struct kymo_drain_call *c)
 {
-    /* Of these two the function is a number. */
-    int is_gap = c->kind == KYMO_TRACE_GAP || c->kind == KYMO_TRACE_STOP;
     return (kymo_event_call){
         .time_ns = c->time_ns,
-        .script = is_gap || !c->function ? KYMO_EVENT_NONE : KYMO_TRACE_FIRST + c->function,
-        .depth = is_gap ? 0 : c->depth,
+        .script = c->function ? KYMO_TRACE_FIRST + c->function : KYMO_EVENT_NONE,
+        .depth = c->depth,
         .kind = c->kind,
-        .missing = is_gap ? c->function : 0,
+        .missing = c->missing,
     };
 }
 

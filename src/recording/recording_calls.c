@@ -2,6 +2,7 @@
 #include "recording/recording_calls.h"
 
 #include "kymo/trace_abi.h"
+#include "recording/recording_format.h"
 
 /* Leaves the calls of this depth and deeper. */
 static void leave(struct kymo_call_stack *s, uint32_t depth)
@@ -71,15 +72,17 @@ static kymo_err read_general(struct kymo_call_reader *c, kymo_reader *r, kymo_ev
     return kymo_call_stack_apply(&c->stack, e);
 }
 
+/* The kinds of events whose depth follows from those before. */
+static const uint8_t kinds[] = {
+    [KYMO_FILE_CALL_RETURN] = KYMO_TRACE_RETURN, [KYMO_FILE_CALL_YIELD] = KYMO_TRACE_YIELD,
+    [KYMO_FILE_CALL_UNWIND] = KYMO_TRACE_UNWIND, [KYMO_FILE_CALL_CALL] = KYMO_TRACE_CALL,
+    [KYMO_FILE_CALL_RESUME] = KYMO_TRACE_RESUME,
+};
+
 /* The event without its time; applies it to the stack. */
 static kymo_err read_event(struct kymo_call_reader *c, kymo_reader *r, uint32_t tag,
                            kymo_event_call *e)
 {
-    static const uint8_t kinds[] = {
-        [KYMO_FILE_CALL_RETURN] = KYMO_TRACE_RETURN, [KYMO_FILE_CALL_YIELD] = KYMO_TRACE_YIELD,
-        [KYMO_FILE_CALL_UNWIND] = KYMO_TRACE_UNWIND, [KYMO_FILE_CALL_CALL] = KYMO_TRACE_CALL,
-        [KYMO_FILE_CALL_RESUME] = KYMO_TRACE_RESUME,
-    };
     struct kymo_call_stack *s = &c->stack;
     if (tag == KYMO_FILE_CALL_GENERAL)
         return read_general(c, r, e);
@@ -98,16 +101,69 @@ static kymo_err read_event(struct kymo_call_reader *c, kymo_reader *r, uint32_t 
     return KYMO_OK;
 }
 
-kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e)
+static kymo_err read_any(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e)
 {
     uint64_t word = kymo_read_uleb(r);
     uint64_t delta_ns = word >> KYMO_FILE_CALL_TAG_BITS;
     KYMO_TRY(read_event(c, r, (uint32_t)word & TAG_MASK, e));
-    if (r->failed || delta_ns > UINT64_MAX - c->time_ns)
+    if (r->failed || delta_ns > KYMO_FILE_TIME_MAX - c->time_ns)
         return KYMO_E_CORRUPT;
     c->time_ns += delta_ns;
     e->time_ns = c->time_ns;
     return KYMO_OK;
+}
+
+/* What most events are: a time of two bytes, and a function of one if a call begins. Stops before
+ * what is not. Returns how many it read. */
+static uint32_t read_usual(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *events,
+                           uint32_t most)
+{
+    struct kymo_call_stack *s = &c->stack;
+    const unsigned char *at = r->at;
+    uint64_t time_ns = c->time_ns;
+    uint32_t n = 0;
+    for (; n < most && r->end - at >= 3; n++) {
+        uint32_t tag = at[0] & TAG_MASK;
+        uint32_t script;
+        if (!(at[0] & 0x80) || at[1] & 0x80 || tag > KYMO_FILE_CALL_RESUME ||
+            time_ns > KYMO_FILE_TIME_MAX - 0x7ff)
+            break;
+        uint64_t delta_ns = ((uint32_t)at[1] << 7 | (at[0] & 0x7f)) >> KYMO_FILE_CALL_TAG_BITS;
+        uint32_t depth = kymo_call_stack_depth(s);
+        if (tag >= KYMO_FILE_CALL_CALL) {
+            uint32_t place = at[2] - 1u;
+            if (place >= c->functions.len || place >= 0x7f || s->scripts.len == s->scripts.cap ||
+                depth >= KYMO_EVENT_CALL_DEPTH_MAX)
+                break;
+            script = s->scripts.data[s->scripts.len++] = c->functions.data[place];
+            depth++;
+            at += 3;
+        } else {
+            if (s->scripts.len == 0)
+                break;
+            script = s->scripts.data[--s->scripts.len];
+            at += 2;
+        }
+        time_ns += delta_ns;
+        events[n] = (kymo_event_call){time_ns, script, depth, kinds[tag], 0};
+    }
+    r->at = at;
+    c->time_ns = time_ns;
+    return n;
+}
+
+kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *events,
+                               uint32_t most, uint32_t *count)
+{
+    kymo_err err = KYMO_OK;
+    for (*count = 0; *count < most && err == KYMO_OK;) {
+        *count += read_usual(c, r, events + *count, most - *count);
+        if (*count < most) {
+            err = read_any(c, r, events + *count);
+            *count += err == KYMO_OK;
+        }
+    }
+    return err;
 }
 
 void kymo_call_reader_deinit(struct kymo_call_reader *c)

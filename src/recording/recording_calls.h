@@ -81,10 +81,12 @@ struct kymo_call_reader {
 };
 
 void kymo_call_reader_begin(struct kymo_call_reader *c);
-/* Reads the next event of the group. KYMO_E_CORRUPT: there is none, or it makes no sense;
- * KYMO_E_NOMEM; or what `function` returned. */
+/* Reads the next `most` events of the group; *count of them were read, also when it fails.
+ * KYMO_E_CORRUPT: there are no more, or the next one makes no sense; KYMO_E_NOMEM; or what
+ * `function` returned. */
 KYMO_NODISCARD
-kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e);
+kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *events,
+                               uint32_t most, uint32_t *count);
 void kymo_call_reader_deinit(struct kymo_call_reader *c);
 
 #endif

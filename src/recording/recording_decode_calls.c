@@ -33,23 +33,16 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, kymo_reader *r, u
 {
     struct kymo_decoder_calls *c = &d->calls;
     struct call_function function = {d, d->thread_process.data[thread]};
-    uint32_t n = 0;
     kymo_err err = KYMO_OK;
     kymo_call_reader_begin(&c->reader);
     c->reader.function = find_function;
     c->reader.ctx = &function;
-    for (uint32_t i = 0; i < count; i++) {
-        err = kymo_call_reader_next(&c->reader, r, &c->batch[n]);
-        if (err == KYMO_OK && !kymo_decode_time_is_sane(c->batch[n].time_ns))
-            err = KYMO_E_CORRUPT;
-        if (err != KYMO_OK)
-            break;
-        if (++n < KYMO_DECODER_CALLS)
-            continue;
-        n = 0;
-        KYMO_TRY(deliver(d, thread, KYMO_DECODER_CALLS));
+    while (count && err == KYMO_OK) {
+        uint32_t n, most = count < KYMO_DECODER_CALLS ? count : KYMO_DECODER_CALLS;
+        err = kymo_call_reader_next(&c->reader, r, c->batch, most, &n);
+        KYMO_TRY(deliver(d, thread, n));
+        count -= n;
     }
-    KYMO_TRY(deliver(d, thread, n));
     return err == KYMO_E_CORRUPT ? kymo_decode_malformed(d) : err;
 }
 

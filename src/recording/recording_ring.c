@@ -84,13 +84,14 @@ static kymo_err drop_calls(struct kymo_recording_ring *ring, const void *payload
     for (uint32_t i = 0; i < head.groups; i++) {
         kymo_event_dropped *to;
         kymo_event_call e;
+        uint32_t got;
         memcpy(&group, kymo_read_bytes(&r, sizeof group), sizeof group);
         kymo_reader calls = kymo_reader_of(kymo_read_bytes(&r, group.bytes), group.bytes);
         KYMO_TRY(find_thread(ring, group.thread, &to));
         to->calls += group.count;
         kymo_call_reader_begin(&ring->reader);
         for (uint32_t n = 0; n < group.count; n++) {
-            KYMO_TRY(kymo_call_reader_next(&ring->reader, &calls, &e));
+            KYMO_TRY(kymo_call_reader_next(&ring->reader, &calls, &e, 1, &got));
             KYMO_TRY(kymo_open_calls_take(&ring->open, group.thread, &e));
         }
     }

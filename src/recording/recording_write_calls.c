@@ -64,22 +64,24 @@ static kymo_err open_group(struct kymo_pending_calls *p, uint32_t thread)
     return kymo_bytes_append(&p->bytes, &p->group, sizeof p->group);
 }
 
+/* By kind, where depth and function follow from the events before. */
+static const uint8_t usual_tags[] = {
+    [KYMO_TRACE_CALL] = KYMO_FILE_CALL_CALL,    [KYMO_TRACE_RESUME] = KYMO_FILE_CALL_RESUME,
+    [KYMO_TRACE_OPEN] = KYMO_FILE_CALL_GENERAL, [KYMO_TRACE_RETURN] = KYMO_FILE_CALL_RETURN,
+    [KYMO_TRACE_YIELD] = KYMO_FILE_CALL_YIELD,  [KYMO_TRACE_UNWIND] = KYMO_FILE_CALL_UNWIND,
+    [KYMO_TRACE_GAP] = KYMO_FILE_CALL_GENERAL,  [KYMO_TRACE_STOP] = KYMO_FILE_CALL_GENERAL,
+};
+
 /* The tag that says the most of the event. */
 static uint32_t tag_of(const struct kymo_pending_calls *p, const kymo_event_call *e)
 {
-    static const uint8_t tags[] = {
-        [KYMO_TRACE_CALL] = KYMO_FILE_CALL_CALL,    [KYMO_TRACE_RESUME] = KYMO_FILE_CALL_RESUME,
-        [KYMO_TRACE_OPEN] = KYMO_FILE_CALL_GENERAL, [KYMO_TRACE_RETURN] = KYMO_FILE_CALL_RETURN,
-        [KYMO_TRACE_YIELD] = KYMO_FILE_CALL_YIELD,  [KYMO_TRACE_UNWIND] = KYMO_FILE_CALL_UNWIND,
-        [KYMO_TRACE_GAP] = KYMO_FILE_CALL_GENERAL,  [KYMO_TRACE_STOP] = KYMO_FILE_CALL_GENERAL,
-    };
     uint32_t depth = kymo_call_stack_depth(&p->stack);
     if (kymo_call_begins(e->kind)
             ? e->depth != depth + 1
             : e->depth != depth || p->stack.scripts.len == 0 ||
                   p->stack.scripts.data[p->stack.scripts.len - 1] != e->script)
         return KYMO_FILE_CALL_GENERAL;
-    return tags[e->kind];
+    return usual_tags[e->kind];
 }
 
 /* A function by its place among those of the group, from 1; 0 and its number when it is new. */
@@ -133,6 +135,47 @@ static kymo_err encode_call(struct kymo_pending_calls *p, const kymo_event_call 
     return apply(p, e, tag);
 }
 
+/* What most events are, at *to, as far as there is room: a time of two bytes, and a function of one
+ * if a call begins. Stops before what is not. Returns how many it wrote. */
+static uint32_t encode_usual(struct kymo_pending_calls *p, const kymo_event_call *calls,
+                             uint32_t count, unsigned char **to, const unsigned char *end)
+{
+    struct kymo_call_stack *s = &p->stack;
+    uint64_t time_ns = p->time_ns;
+    unsigned char *at = *to;
+    uint32_t n = 0;
+    for (; n < count && end - at >= 3; n++) {
+        const kymo_event_call *e = &calls[n];
+        uint32_t depth = kymo_call_stack_depth(s);
+        uint64_t delta_ns = e->time_ns - time_ns;
+        uint64_t word = delta_ns << KYMO_FILE_CALL_TAG_BITS | usual_tags[e->kind];
+        if (delta_ns - 0x10 >= 0x800 - 0x10)
+            break;
+        at[0] = (unsigned char)(word | 0x80);
+        at[1] = (unsigned char)(word >> 7);
+        if (e->kind == KYMO_TRACE_CALL || e->kind == KYMO_TRACE_RESUME) {
+            const struct kymo_recent_function *f = &p->recent[e->script % KYMO_RECENT_FUNCTIONS];
+            if (f->script != e->script || f->place - 1 >= 0x7f || e->depth != depth + 1 ||
+                s->scripts.len == s->scripts.cap)
+                break;
+            at[2] = (unsigned char)f->place;
+            s->scripts.data[s->scripts.len++] = e->script;
+            at += 3;
+        } else {
+            if (!kymo_call_ends(e->kind) || e->depth != depth || s->scripts.len == 0 ||
+                s->scripts.data[s->scripts.len - 1] != e->script)
+                break;
+            s->scripts.len--;
+            at += 2;
+        }
+        time_ns = e->time_ns;
+    }
+    *to = at;
+    p->time_ns = time_ns;
+    p->group.count += n;
+    return n;
+}
+
 static kymo_err append(struct kymo_pending_calls *p, const unsigned char *bytes, size_t len)
 {
     p->group.bytes += (uint32_t)len;
@@ -143,16 +186,21 @@ static kymo_err append(struct kymo_pending_calls *p, const unsigned char *bytes,
 kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_calls *e)
 {
     struct kymo_pending_calls *p = &w->calls;
-    unsigned char bytes[16 * CALL_BYTES_MAX];
+    unsigned char bytes[1024];
     for (uint32_t i = 0; i < e->count;) {
-        unsigned char *end = bytes;
+        unsigned char *to = bytes;
         KYMO_TRY(open_group(p, e->thread));
         /* Several at a time, up to where the chunk ends; at least one, if chunks are tiny. */
-        do {
-            KYMO_TRY(encode_call(p, &e->calls[i++], &end));
-        } while (i < e->count && end <= bytes + sizeof bytes - CALL_BYTES_MAX &&
-                 p->bytes.len + (size_t)(end - bytes) + CALL_BYTES_MAX < w->pending_bytes);
-        KYMO_TRY(append(p, bytes, (size_t)(end - bytes)));
+        size_t left = w->pending_bytes - p->bytes.len;
+        size_t room = p->bytes.len + 2 * CALL_BYTES_MAX >= w->pending_bytes ? CALL_BYTES_MAX
+                      : left < sizeof bytes                                 ? left
+                                                                            : sizeof bytes;
+        while (i < e->count && to + CALL_BYTES_MAX <= bytes + room) {
+            i += encode_usual(p, e->calls + i, e->count - i, &to, bytes + room - CALL_BYTES_MAX);
+            if (i < e->count)
+                KYMO_TRY(encode_call(p, &e->calls[i++], &to));
+        }
+        KYMO_TRY(append(p, bytes, (size_t)(to - bytes)));
         if (p->bytes.len + CALL_BYTES_MAX >= w->pending_bytes)
             KYMO_TRY(kymo_writer_close_calls(w));
     }

@@ -52,7 +52,7 @@ struct kymo_pending_calls {
     struct kymo_call_stack stack;
     kymo_id_map functions; /* of the group, in the order of their first calls */
     /* Of some functions, by the low bits of their numbers: the place among these + 1; 0: none. */
-    struct {
+    struct kymo_recent_function {
         uint32_t script, place;
     } recent[KYMO_RECENT_FUNCTIONS];
 };

@@ -284,14 +284,90 @@ static void windows_keep_sums(void **state)
     assert_int_equal(sum[1], inside_ns);
 }
 
+/* ---- the way for usual events ---- */
+
+/* Mostly what is usual; depth is that of the call that runs. */
+static kymo_event_call draw_event(uint64_t *random, uint64_t *time_ns, uint32_t open[64],
+                                  uint32_t *depth)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    uint32_t draw = (uint32_t)(*random >> 33), what = draw / 1000 % 100;
+    kymo_event_call e = { *time_ns += draw % 300, draw % 4, 1 + draw % 70, draw % 8, 0};
+    if (what == 0) { /* anything */
+        *depth = 0;
+    } else if (what == 1 && *depth < 60) {
+        e = (kymo_event_call){*time_ns - draw % 500, NONE, ++*depth, KYMO_TRACE_CALL, 0};
+    } else if (*depth == 0 || (*depth < 60 && what % 2)) {
+        e.kind = what % 10 == 3 ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL;
+        e.depth = ++*depth;
+        open[*depth] = e.script;
+    } else {
+        e.kind = KYMO_TRACE_RETURN + draw % 3;
+        e.script = open[*depth];
+        e.depth = (*depth)--;
+    }
+    return e;
+}
+
+/* Sums by stack and type of samples, in one number. */
+static uint64_t digest(void)
+{
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    kymo_stacks stacks = kymo_profile_stacks(profile);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s.count; i++) {
+        uint64_t path = s.kind[i];
+        for (uint32_t at = s.stack[i]; at != KYMO_NONE; at = stacks.parent[at])
+            path = kymo_hash_mix(path, stacks.frame[at] + 1u);
+        sum += path * s.weight_ns[i];
+    }
+    return sum;
+}
+
+/* Of 200000 events in batches; expected: as many as make windows, or none. */
+static uint64_t digest_of(uint64_t expected, int folds, uint32_t batch)
+{
+    static kymo_event_call calls[200000];
+    uint64_t random = 11, time_ns = 100000;
+    uint32_t open[64], depth = 0, count = KYMO_ARRAY_LEN(calls);
+    assert_int_equal(begin(NULL), 0);
+    add_scripts();
+    kymo_ingest_shape_calls(ingest, 0, folds);
+    kymo_ingest_expect_calls(ingest, expected);
+    for (uint32_t i = 0; i < count; i++)
+        calls[i] = draw_event(&random, &time_ns, open, &depth);
+    for (uint32_t i = 0; i < count; i += batch)
+        add(calls + i, count - i < batch ? count - i : batch);
+    finish(time_ns + 1);
+    uint64_t sum = digest();
+    (void)end(NULL);
+    return sum;
+}
+
+static void windows_change_no_sum(void **state)
+{
+    (void)state;
+    static const uint32_t batches[] = {1, 7, 1024, 200000};
+    for (int folds = 0; folds < 2; folds++) {
+        uint64_t alone = digest_of(0, folds, 1000);
+        for (size_t i = 0; i < KYMO_ARRAY_LEN(batches); i++)
+            assert_int_equal(digest_of(10000000, folds, batches[i]), alone);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(time_between_events_is_self_time), TEST(short_calls_are_their_callers_time),
-        TEST(open_calls_are_not_short),         TEST(times_add_up_without_short_calls),
-        TEST(recursion_is_one_frame),           TEST(what_is_missing_is_told_apart),
-        TEST(absurd_depths_do_no_harm),         TEST(windows_keep_sums),
+        TEST(time_between_events_is_self_time),
+        TEST(short_calls_are_their_callers_time),
+        TEST(open_calls_are_not_short),
+        TEST(times_add_up_without_short_calls),
+        TEST(recursion_is_one_frame),
+        TEST(what_is_missing_is_told_apart),
+        TEST(absurd_depths_do_no_harm),
+        TEST(windows_keep_sums),
+        cmocka_unit_test(windows_change_no_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static kymo_event_call next_event(uint64_t *time_ns, uint32_t open[64], uint32_t
 {
     kymo_event_call e = {.script = KYMO_EVENT_NONE};
     uint32_t what = draw(100);
-    *time_ns += draw(200);
+    *time_ns += draw(draw(50) ? 200 : 1u << 20);
     e.time_ns = *time_ns;
     if (what == 0) {
         e.kind = draw(KYMO_TRACE_STOP + 1);
