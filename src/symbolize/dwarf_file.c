@@ -19,6 +19,10 @@
 #define MAX_UNITS (1u << 24)
 /* Of the length at the start of a unit, in the 64-bit format. */
 #define LENGTH_BYTES 12u
+/* What follows it in the longest header. */
+#define HEADER_BYTES 32u
+/* The entry of a unit itself is mostly shorter. */
+#define ROOT_BYTES 512u
 
 static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_INFO] = ".debug_info",
@@ -33,25 +37,38 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_ARANGES] = ".debug_aranges",
 };
 
-kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t end)
+static kymo_elf_section *open_section(kymo_dwarf *dwarf, dwarf_section which)
 {
-    kymo_span *s = &dwarf->sections[which];
+    kymo_span nothing;
     if (!dwarf->tried[which]) {
         dwarf->tried[which] = true;
         kymo_elf_section *found = kymo_elf_find(dwarf->elf, section_names[which]);
-        if (found && kymo_elf_load_begin(dwarf->elf, found, s) == KYMO_OK)
+        if (found && kymo_elf_load_begin(dwarf->elf, found, &nothing) == KYMO_OK)
             dwarf->opened[which] = found;
     }
-    if (dwarf->opened[which] && end > s->size) {
-        kymo_err err = kymo_elf_load_to(dwarf->elf, dwarf->opened[which], end, s);
-        (void)err; /* of a damaged section, use what came before the damage */
-    }
-    return *s;
+    return dwarf->opened[which];
 }
 
 kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which)
 {
-    return kymo_dwarf_section_to(dwarf, which, UINT64_MAX);
+    bool is_new = !dwarf->tried[which];
+    kymo_elf_section *section = open_section(dwarf, which);
+    if (is_new && section) {
+        kymo_err err = kymo_elf_load_to(dwarf->elf, section, UINT64_MAX, &dwarf->sections[which]);
+        (void)err; /* of a damaged section, use what came before the damage */
+    }
+    return dwarf->sections[which];
+}
+
+bool kymo_dwarf_part(kymo_dwarf *dwarf, dwarf_section which, uint64_t begin, uint64_t end,
+                     kymo_reader *out)
+{
+    kymo_elf_section *section = open_section(dwarf, which);
+    if (!section || kymo_elf_load_part(dwarf->elf, section, begin, end) != KYMO_OK)
+        return false;
+    dwarf->sections[which] = kymo_elf_extent(section);
+    *out = kymo_reader_part(dwarf->sections[which].data, end, begin, end);
+    return true;
 }
 
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which)
@@ -63,42 +80,50 @@ void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which)
     dwarf->tried[which] = false;
 }
 
-bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
-                          uint8_t *offset_size, kymo_reader *out)
+bool kymo_dwarf_find_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
+                          uint8_t *offset_size, uint64_t *begin, uint64_t *end)
 {
-    if (offset > UINT64_MAX - LENGTH_BYTES)
-        return false;
-    kymo_span s = kymo_dwarf_section_to(dwarf, which, offset + LENGTH_BYTES);
-    kymo_reader c = kymo_reader_part(s.data, s.size, offset, s.size);
+    kymo_reader c;
     *offset_size = 4;
+    if (offset > UINT64_MAX - LENGTH_BYTES ||
+        !kymo_dwarf_part(dwarf, which, offset, offset + 4, &c))
+        return false;
     uint64_t length = kymo_read_u32(&c);
+    *begin = offset + 4;
     if (length == 0xffffffffu) {
         *offset_size = 8;
+        if (!kymo_dwarf_part(dwarf, which, offset + 4, offset + LENGTH_BYTES, &c))
+            return false;
         length = kymo_read_u64(&c);
+        *begin = offset + LENGTH_BYTES;
     } else if (length >= 0xfffffff0u) {
         return false;
     }
-    if (c.failed)
-        return false;
-    uint64_t start = (uint64_t)(c.at - s.data);
-    if (length > UINT64_MAX - start)
-        return false;
-    s = kymo_dwarf_section_to(dwarf, which, start + length);
-    if (start + length > s.size)
-        return false;
-    *out = kymo_reader_part(s.data, s.size, start, start + length);
-    return true;
+    *end = *begin + length;
+    return length <= dwarf->sections[which].size - *begin;
 }
 
-/* Reads one header, and the unit's bytes. Returns false if no unit can follow. */
+kymo_reader kymo_dwarf_unit_bytes(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t begin)
+{
+    kymo_reader all;
+    if (!unit->is_loaded)
+        unit->is_loaded = kymo_dwarf_part(dwarf, DWARF_INFO, unit->offset, unit->end, &all);
+    return unit->is_loaded
+               ? kymo_reader_part(dwarf->sections[DWARF_INFO].data, unit->end, begin, unit->end)
+               : (kymo_reader){.failed = true};
+}
+
+/* Reads one header. Returns false if no unit can follow. */
 static bool read_header(kymo_dwarf *dwarf, uint64_t offset, dwarf_unit *unit, bool *usable)
 {
-    *unit = (dwarf_unit){.offset = offset, .type = DW_UT_compile};
+    uint64_t begin, end;
     kymo_reader h;
-    if (!kymo_dwarf_open_unit(dwarf, DWARF_INFO, offset, &unit->offset_size, &h))
+    *unit = (dwarf_unit){.offset = offset, .type = DW_UT_compile};
+    if (!kymo_dwarf_find_unit(dwarf, DWARF_INFO, offset, &unit->offset_size, &begin, &end) ||
+        !kymo_dwarf_part(dwarf, DWARF_INFO, begin,
+                         end - begin < HEADER_BYTES ? end : begin + HEADER_BYTES, &h))
         return false;
-    const unsigned char *info = dwarf->sections[DWARF_INFO].data;
-    unit->end = (uint64_t)(h.end - info);
+    unit->end = end;
     *usable = false;
     unit->version = (uint8_t)kymo_read_u16(&h);
     if (unit->version < 2 || unit->version > 5)
@@ -115,7 +140,7 @@ static bool read_header(kymo_dwarf *dwarf, uint64_t offset, dwarf_unit *unit, bo
         unit->abbrev_offset = kymo_read_uint(&h, unit->offset_size);
         unit->address_size = kymo_read_u8(&h);
     }
-    unit->first_die = (uint64_t)(h.at - info);
+    unit->first_die = (uint64_t)(h.at - dwarf->sections[DWARF_INFO].data);
     unit->usual = unit->address_size == 8 && unit->offset_size == 4 && unit->version >= 3;
     *usable = !h.failed && (unit->address_size == 8 || unit->address_size == 4);
     return true;
@@ -172,7 +197,8 @@ kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out)
         return KYMO_E_NOMEM;
     dwarf->elf = elf;
     dwarf->tried[DWARF_INFO] = true;
-    kymo_err err = kymo_elf_load_begin(elf, s, &dwarf->sections[DWARF_INFO]);
+    kymo_span nothing;
+    kymo_err err = kymo_elf_load_begin(elf, s, &nothing);
     if (err == KYMO_OK)
         dwarf->opened[DWARF_INFO] = s;
     find_code(dwarf);
@@ -240,19 +266,19 @@ static void read_bases(kymo_dwarf *dwarf, dwarf_unit *unit, kymo_reader c,
     }
 }
 
-kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit)
+/* The unit's root and what follows it, as far as it was read. */
+static kymo_reader root_bytes(kymo_dwarf *dwarf, dwarf_unit *unit)
 {
-    if (unit->root_read)
-        return unit->damaged ? KYMO_E_CORRUPT : KYMO_OK;
-    unit->damaged = true;
-    kymo_err err = kymo_dwarf_abbrevs_get(dwarf, unit->abbrev_offset, &unit->abbrevs);
-    if (err == KYMO_E_NOMEM)
-        return err;
-    unit->root_read = true;
-    if (err != KYMO_OK)
-        return KYMO_E_CORRUPT;
-    kymo_span info = dwarf->sections[DWARF_INFO];
-    kymo_reader c = kymo_reader_part(info.data, info.size, unit->first_die, unit->end);
+    kymo_reader c;
+    uint64_t left = unit->end - unit->first_die;
+    if (unit->is_loaded || left <= ROOT_BYTES ||
+        !kymo_dwarf_part(dwarf, DWARF_INFO, unit->first_die, unit->first_die + ROOT_BYTES, &c))
+        return kymo_dwarf_unit_bytes(dwarf, unit, unit->first_die);
+    return c;
+}
+
+static kymo_err parse_root(kymo_dwarf *dwarf, dwarf_unit *unit, kymo_reader c)
+{
     const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
     if (c.failed || !abbrev)
         return KYMO_E_CORRUPT;
@@ -280,16 +306,32 @@ kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit)
             break;
         }
     }
-    unit->damaged = c.failed;
     return c.failed ? KYMO_E_CORRUPT : KYMO_OK;
+}
+
+kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit)
+{
+    if (unit->root_read)
+        return unit->damaged ? KYMO_E_CORRUPT : KYMO_OK;
+    unit->damaged = true;
+    kymo_err err = kymo_dwarf_abbrevs_get(dwarf, unit->abbrev_offset, &unit->abbrevs);
+    if (err == KYMO_E_NOMEM)
+        return err;
+    unit->root_read = true;
+    if (err != KYMO_OK)
+        return KYMO_E_CORRUPT;
+    err = parse_root(dwarf, unit, root_bytes(dwarf, unit));
+    if (err != KYMO_OK && !unit->is_loaded) /* it is longer than that */
+        err = parse_root(dwarf, unit, kymo_dwarf_unit_bytes(dwarf, unit, unit->first_die));
+    unit->damaged = err != KYMO_OK;
+    return err;
 }
 
 kymo_err kymo_dwarf_root_ranges(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t *budget,
                                 dwarf_range_vec *out)
 {
     KYMO_TRY(kymo_dwarf_read_root(dwarf, unit));
-    kymo_span info = dwarf->sections[DWARF_INFO];
-    kymo_reader c = kymo_reader_part(info.data, info.size, unit->first_die, unit->end);
+    kymo_reader c = root_bytes(dwarf, unit);
     const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
     dwarf_extent extent = {0};

@@ -71,6 +71,7 @@ typedef struct dwarf_unit {
     uint8_t type;        /* DW_UT_*; compile for DWARF before 5 */
     bool usual;          /* 8-byte addresses, 4-byte offsets, version 3 or later */
     bool in_aranges;     /* .debug_aranges has its addresses */
+    bool is_loaded;      /* all its bytes were read */
     bool root_read;
     bool damaged; /* its root cannot be read; not to be tried again */
     bool has_lines;
@@ -89,11 +90,11 @@ typedef struct dwarf_unit {
 
 typedef struct kymo_dwarf {
     kymo_elf_file *elf;                      /* borrowed */
-    kymo_span sections[DWARF_SECTION_COUNT]; /* as far as they were read */
+    kymo_span sections[DWARF_SECTION_COUNT]; /* of .debug_info and .debug_line not all was read */
     kymo_elf_section *opened[DWARF_SECTION_COUNT];
     bool tried[DWARF_SECTION_COUNT];
     kymo_arena unit_memory;
-    KYMO_VEC(dwarf_unit *) units; /* by offset; those read so far, with all their bytes */
+    KYMO_VEC(dwarf_unit *) units; /* by offset; those whose headers were read so far */
     uint64_t next_unit;           /* offset of the header to be read next */
     bool has_all_units;
     KYMO_VEC(dwarf_abbrev_table *) abbrevs; /* by offset */
@@ -110,16 +111,19 @@ kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out);
 /* NULL is allowed. */
 void kymo_dwarf_close(kymo_dwarf *dwarf);
 
-/* A section's bytes, read on the first call; empty if they cannot be read. */
+/* A section's bytes, read on the first call; empty if they cannot be read. Not for .debug_info and
+ * .debug_line, of which little is needed. */
 kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which);
-/* At least its bytes [0, end), if it has that many: for .debug_info and .debug_line, where the
- * bytes of a unit are adjacent. */
-kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t end);
-
-/* Reads the length at the start of a unit or a line program, and then all of it: *out is what
- * follows the length. *offset_size is 4 or 8. False if the section ends before. */
-bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
-                          uint8_t *offset_size, kymo_reader *out);
+/* Reads the length at the start of a unit or a line program in .debug_info or .debug_line:
+ * [*begin, *end) follows it. *offset_size is 4 or 8. False if the section ends before. */
+bool kymo_dwarf_find_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
+                          uint8_t *offset_size, uint64_t *begin, uint64_t *end);
+/* Reads these bytes of such a section; false: not all can be. */
+bool kymo_dwarf_part(kymo_dwarf *dwarf, dwarf_section which, uint64_t begin, uint64_t end,
+                     kymo_reader *out);
+/* The unit's bytes from `begin`, an offset in .debug_info, to its end. All of it is read: what a
+ * reader of its entries needs is not known before. Fails if they cannot be read. */
+kymo_reader kymo_dwarf_unit_bytes(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t begin);
 
 /* Frees a section that will not be needed soon. */
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which);

@@ -22,7 +22,7 @@ typedef struct open_function {
 
 typedef struct walk {
     kymo_dwarf *dwarf;
-    const dwarf_unit *unit;
+    dwarf_unit *unit;
     dwarf_function_table *table;
     dwarf_range_vec ranges; /* of one entry */
     KYMO_VEC(open_function) open;
@@ -156,11 +156,11 @@ static void close_functions(walk *w, uint32_t depth)
 
 static kymo_err walk_entries(walk *w)
 {
-    kymo_span info = w->dwarf->sections[DWARF_INFO];
-    kymo_reader c = kymo_reader_part(info.data, info.size, w->unit->first_die, w->unit->end);
+    kymo_reader c = kymo_dwarf_unit_bytes(w->dwarf, w->unit, w->unit->first_die);
+    const unsigned char *info = w->dwarf->sections[DWARF_INFO].data;
     uint32_t depth = 0;
     while (!c.failed && kymo_reader_left(&c) > 0) {
-        uint64_t offset = (uint64_t)(c.at - info.data);
+        uint64_t offset = (uint64_t)(c.at - info);
         uint64_t code = kymo_read_uleb(&c);
         if (code == 0) {
             if (depth <= 1)
@@ -218,8 +218,7 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
     dwarf_unit *unit = kymo_dwarf_unit_at(dwarf, entry);
     if (!unit || entry < unit->first_die || kymo_dwarf_read_root(dwarf, unit) != KYMO_OK)
         return;
-    kymo_span info = dwarf->sections[DWARF_INFO];
-    kymo_reader c = kymo_reader_part(info.data, info.size, entry, unit->end);
+    kymo_reader c = kymo_dwarf_unit_bytes(dwarf, unit, entry);
     const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
     if (c.failed || !abbrev)
         return;

@@ -259,7 +259,9 @@ static void set_special(program *p)
 /* Reads the header; *c is left at the program. Returns false if it is invalid. */
 static bool read_header(program *p, uint64_t offset, kymo_reader *c, kymo_reader *names)
 {
-    if (!kymo_dwarf_open_unit(p->dwarf, DWARF_LINE, offset, &p->unit.offset_size, c))
+    uint64_t begin, end;
+    if (!kymo_dwarf_find_unit(p->dwarf, DWARF_LINE, offset, &p->unit.offset_size, &begin, &end) ||
+        !kymo_dwarf_part(p->dwarf, DWARF_LINE, begin, end, c))
         return false;
     p->unit.version = (uint8_t)kymo_read_u16(c);
     if (p->unit.version < 2 || p->unit.version > 5)

@@ -110,7 +110,7 @@ static kymo_err read_roots(kymo_dwarf *dwarf, dwarf_unit_index *index)
             unit->in_aranges = true;
     }
     dwarf_range_vec ranges = {0};
-    uint64_t budget = kymo_dwarf_section(dwarf, DWARF_INFO).size +
+    uint64_t budget = dwarf->sections[DWARF_INFO].size +
                       kymo_dwarf_section(dwarf, DWARF_RANGES).size +
                       kymo_dwarf_section(dwarf, DWARF_RNGLISTS).size;
     kymo_err err = KYMO_OK;

@@ -111,6 +111,13 @@ kymo_err kymo_elf_load_begin(kymo_elf_file *file, kymo_elf_section *section, kym
 KYMO_NODISCARD
 kymo_err kymo_elf_load_to(kymo_elf_file *file, kymo_elf_section *section, uint64_t end,
                           kymo_span *out);
+/* Reads at least the bytes [begin, end) of a loaded section; of one that is compressed, and not in
+ * the cache, all before them, too. KYMO_E_TRUNCATED: it is shorter; else as kymo_elf_load_to. */
+KYMO_NODISCARD
+kymo_err kymo_elf_load_part(kymo_elf_file *file, kymo_elf_section *section, uint64_t begin,
+                            uint64_t end);
+/* Where the bytes of a loaded section are, or will be, and how many it says that it has. */
+kymo_span kymo_elf_extent(const kymo_elf_section *section);
 void kymo_elf_unload(kymo_elf_section *section);
 
 /* For elf_file.c. */

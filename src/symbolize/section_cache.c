@@ -19,9 +19,10 @@
 #include "sys/cache_folder.h"
 #include "sys/write_all.h"
 
-#define MAGIC "KYMOSEC1"
+#define MAGIC "KYMOSEC2"
 #define PREFIX "section-"
-#define BLOCK_BYTES (64u << 10)
+#define BLOCK_BYTES KYMO_SECTION_CACHE_BLOCK
+#define READ_BYTES (64u << 10) /* at once: what is summed up is in the processor's cache */
 #define MAX_BLOCKS (KYMO_SECTION_CACHE_MOST / BLOCK_BYTES)
 
 typedef struct header {
@@ -131,14 +132,20 @@ kymo_err kymo_cached_section_read(const kymo_cached_section *section, unsigned c
                                   size_t *ready, size_t end)
 {
     uint64_t blocks_at = sizeof(header) + section->n_blocks * sizeof section->sums[0];
-    while (*ready < end) { /* block by block: what is summed up is in the processor's cache */
+    end = blocks_of(end) * BLOCK_BYTES;
+    if (end > section->bytes)
+        end = (size_t)section->bytes;
+    while (*ready < end) {
         size_t at = *ready;
-        size_t left = (size_t)section->bytes - at;
-        size_t len = left < BLOCK_BYTES ? left : BLOCK_BYTES;
-        if (kymo_read_all(section->fd, data + at, len, blocks_at + at) != len ||
-            sum_of_block(data + at, len) != section->sums[at / BLOCK_BYTES])
+        size_t len = end - at < READ_BYTES ? end - at : READ_BYTES;
+        if (kymo_read_all(section->fd, data + at, len, blocks_at + at) != len)
             return KYMO_E_CORRUPT;
-        *ready = at + len;
+        for (size_t n; len > 0; len -= n, at += n) {
+            n = len < BLOCK_BYTES ? len : BLOCK_BYTES;
+            if (sum_of_block(data + at, n) != section->sums[at / BLOCK_BYTES])
+                return KYMO_E_CORRUPT;
+            *ready = at + n;
+        }
     }
     return KYMO_OK;
 }

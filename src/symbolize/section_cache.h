@@ -11,7 +11,7 @@
  *
  * A file `section-HASH` has the beginning of one section, as far as it was needed:
  *
- *   header | checksum of each block of 64 KiB | blocks
+ *   header | checksum of each block of 4 KiB | blocks
  *
  * The header has the key, which says of which file, in which state, and of which section; a sum of
  * header and checksums; and the number of bytes. Numbers are in the byte order of the machine: the
@@ -28,6 +28,7 @@
 /* Of smaller sections the file costs more than the inflating; larger ones would fill the disk. */
 #define KYMO_SECTION_CACHE_LEAST (64u << 10)
 #define KYMO_SECTION_CACHE_MOST (128u << 20)
+#define KYMO_SECTION_CACHE_BLOCK 4096u
 /* Of all files together; the ones not used for longest go. */
 #define KYMO_SECTION_CACHE_TOTAL (512u << 20)
 
@@ -60,8 +61,8 @@ void kymo_cached_section_close(kymo_cached_section *section);
 /* How many bytes from the beginning of the section it has. */
 uint64_t kymo_cached_section_bytes(const kymo_cached_section *section);
 /* Reads data[*ready, end) or some bytes more, and sets *ready to where they end. data: of the whole
- * section; *ready: 0, or set by the last call; end: at most kymo_cached_section_bytes.
- * KYMO_E_CORRUPT: a checksum is wrong. */
+ * section; *ready: a multiple of the size of a block, or set by the last call; end: at most
+ * kymo_cached_section_bytes. KYMO_E_CORRUPT: a checksum is wrong. */
 KYMO_NODISCARD
 kymo_err kymo_cached_section_read(const kymo_cached_section *section, unsigned char *data,
                                   size_t *ready, size_t end);

@@ -123,6 +123,34 @@ static void keeps_what_comes_before_damage(void **state)
     free(content);
 }
 
+/* Of what is not compressed nothing before it. */
+static void parts_are_read_anywhere(void **state)
+{
+    (void)state;
+    unsigned char *content = numbers();
+    for (int compressed = 0; compressed < 2; compressed++) {
+        image *m = make(content, compressed);
+        kymo_span s;
+        ok(kymo_elf_load_begin(&m->file, &m->section, &s));
+        s = kymo_elf_extent(&m->section);
+        assert_int_equal(s.size, CONTENT_BYTES);
+        if (!compressed)
+            memset(m->bytes + AT, 0, 290000);
+        for (uint64_t at = CONTENT_BYTES - 5000; at > 300000; at -= 70001) {
+            ok(kymo_elf_load_part(&m->file, &m->section, at, at + 5000));
+            assert_memory_equal(s.data + at, content + at, 5000);
+        }
+        ok(kymo_elf_load_part(&m->file, &m->section, CONTENT_BYTES, CONTENT_BYTES));
+        assert_int_equal(
+            kymo_elf_load_part(&m->file, &m->section, CONTENT_BYTES, CONTENT_BYTES + 1),
+            KYMO_E_TRUNCATED);
+        assert_int_equal(kymo_elf_load_part(&m->file, &m->section, 2, 1), KYMO_E_TRUNCATED);
+        kymo_elf_unload(&m->section);
+        free(m);
+    }
+    free(content);
+}
+
 static void counts_uses(void **state)
 {
     (void)state;
@@ -279,6 +307,34 @@ static void of_a_damaged_cache_only_right_bytes_are_used(void **state)
     end_cached(&c);
 }
 
+/* Damage before it changes nothing, and is found when those bytes are needed. */
+static void a_part_of_the_cache_is_enough(void **state)
+{
+    (void)state;
+    cached_image c = begin_cached();
+    char name[32];
+    kymo_span s;
+    look_up(&c, UINT64_MAX);
+    off_t whole = cached_bytes(&c);
+    name_of(&c, name);
+    int fd = openat(c.cache.folder, name, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "damage", 6, whole - CONTENT_BYTES + 1000), 6);
+    close(fd);
+    ok(kymo_elf_load_begin(&c.m->file, &c.m->section, &s));
+    s = kymo_elf_extent(&c.m->section);
+    ok(kymo_elf_load_part(&c.m->file, &c.m->section, 200000, 300000));
+    assert_memory_equal(s.data + 200000, c.content + 200000, 100000);
+    kymo_span before;
+    ok(kymo_elf_load_to(&c.m->file, &c.m->section, 0, &before));
+    assert_int_equal(before.size, 0); /* was not inflated */
+    ok(kymo_elf_load_part(&c.m->file, &c.m->section, 0, 2000));
+    assert_memory_equal(s.data, c.content, 2000); /* inflated again */
+    ok(kymo_elf_load_to(&c.m->file, &c.m->section, UINT64_MAX, &s));
+    assert_memory_equal(s.data, c.content, CONTENT_BYTES);
+    kymo_elf_unload(&c.m->section);
+    end_cached(&c);
+}
+
 /* What was read before the damage stays when the file itself can no longer be inflated. */
 static void bytes_in_use_stay(void **state)
 {
@@ -325,7 +381,9 @@ int main(void)
         cmocka_unit_test(inflates_as_far_as_asked),
         cmocka_unit_test(gives_what_is_pending),
         cmocka_unit_test(keeps_what_comes_before_damage),
+        cmocka_unit_test(parts_are_read_anywhere),
         cmocka_unit_test(counts_uses),
+        cmocka_unit_test(a_part_of_the_cache_is_enough),
         cmocka_unit_test(the_cache_is_read_instead),
         cmocka_unit_test(the_second_time_all_is_kept),
         cmocka_unit_test(of_a_damaged_cache_only_right_bytes_are_used),
