@@ -28,6 +28,7 @@
 
 #include "base/hash.h"
 #include "symbolize/section_cache.h"
+#include "sys/pages.h"
 
 /* Far above the sections of real programs; limits what a hostile size field can reserve. */
 #define MAX_SECTION_BYTES (8ull << 30)
@@ -40,8 +41,6 @@
 #define COMPRESS_ZLIB 1u
 /* A file that changed so recently may change again without another ctime. */
 #define SETTLED_S 2
-#define HUGE_PAGE (2u << 20)
-#define HUGE_FROM (1u << 20)
 /* Of a larger section that is read in parts, a huge page for each would be more than its parts. */
 #define HUGE_PARTS_TO (64u << 20)
 #define PART_BYTES KYMO_SECTION_CACHE_BLOCK
@@ -276,22 +275,11 @@ static bool set_key(const kymo_elf_file *file, const kymo_elf_section *s,
     return true;
 }
 
-/* Large sections get huge pages, where the kernel gives them on request: the first touch of a page
- * of 4 KiB takes 1.5 us (measured), which is as long as inflating 500 bytes. */
-static unsigned char *allocate(size_t size, bool packed)
-{
-    void *data;
-    if (size < HUGE_FROM)
-        return malloc(size);
-    if (posix_memalign(&data, HUGE_PAGE, size) != 0)
-        return NULL;
-    (void)madvise(data, size, packed || size < HUGE_PARTS_TO ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-    return data;
-}
-
 static kymo_err begin_parts(struct kymo_elf_content *c)
 {
     c->parts = calloc(c->size / PART_BYTES / 64 + 1, sizeof *c->parts);
+    if (c->size > HUGE_PARTS_TO)
+        (void)madvise(c->data, c->size, MADV_NOHUGEPAGE);
     return c->parts ? KYMO_OK : KYMO_E_NOMEM;
 }
 
@@ -302,7 +290,7 @@ static kymo_err begin(const kymo_elf_file *file, const kymo_elf_section *s,
     kymo_err err = find_packing(file, s, c, &packed);
     if (err != KYMO_OK)
         return err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
-    c->data = allocate(c->size + 1, packed);
+    c->data = kymo_pages_fill(c->size + 1);
     if (!c->data)
         return KYMO_E_NOMEM;
     c->data[c->size] = 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pages.h - tables of which little is used: their memory is there once it is touched.
+ * pages.h - large memory: tables of which little is used, and what is filled at once.
  *
  * Layer:    sys
  * Threads:  any
- * Memory:   the caller's, of the size that it was taken with
+ * Memory:   the caller's; a table of the size that it was taken with
  * Signals:  not for handlers
  *
- * calloc does the same for a large table, until the first of them is freed: from then on it keeps
- * such memory, and has to clear it each time.
+ * A table's memory is there once it is touched. calloc does the same for a large table, until the
+ * first of them is freed: from then on it keeps such memory, and has to clear it each time.
  */
 #ifndef KYMO_SYS_PAGES_H
 #define KYMO_SYS_PAGES_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #define KYMO_PAGES_HUGE (2u << 20)
@@ -39,6 +40,20 @@ static inline void kymo_pages_give(void *table, size_t n, size_t size)
 {
     if (table)
         munmap(table, n * size);
+}
+
+/* What is filled at once gets huge pages, where the kernel gives them on request: the first touch
+ * of a page of 4 KiB takes 1.5 us (measured), which is as long as copying 15 KB. Not zeroed; free()
+ * gives it back. NULL: there is no memory. */
+static inline void *kymo_pages_fill(size_t bytes)
+{
+    void *data;
+    if (bytes < KYMO_PAGES_HUGE / 2)
+        return malloc(bytes);
+    if (posix_memalign(&data, KYMO_PAGES_HUGE, bytes) != 0)
+        return NULL;
+    (void)madvise(data, bytes, MADV_HUGEPAGE);
+    return data;
 }
 
 #endif
