@@ -31,6 +31,8 @@
 /* The namespace that holds the name of the recorder's socket. */
 #define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"
 #define KYMO_ATTACH_NAME_MAX 107u /* bytes; struct sockaddr_un has no room for more */
+/* Bytes of the library's path in LD_PRELOAD, NUL included; a longer one gets a link. */
+#define KYMO_LIBRARY_PATH_MAX 1024u
 #define KYMO_ATTACH_MAGIC 0x4b594d4fu
 
 enum kymo_attach_kind {

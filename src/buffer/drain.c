@@ -61,6 +61,7 @@ kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_sessi
         return KYMO_E_NOMEM;
     }
     place_tables(d, d->tables);
+    d->slots[0].open = 0; /* a page that is read before it is written is fetched twice */
     d->epoch = session->depot_epoch;
     kymo_drain_clock_init(&d->clock, (enum kymo_clock_kind)session->clock_kind);
     kymo_store_release(&session->heartbeat, d->clock.now.clock);

@@ -212,7 +212,9 @@ void kymo_drain_rotate_depot(kymo_drain *d, int begins)
     struct kymo_depot depot = kymo_depot_at(d->session, &d->plan, d->epoch);
     switch (d->rotation) {
     case ROTATE_IDLE:
-        if (kymo_load_relaxed(&depot.head->used_words) < d->plan.depot_words / 4)
+        /* Without a record there is no stack, and to look would make the page. */
+        if (kymo_load_relaxed(&d->session->taken_bytes) == 0 ||
+            kymo_load_relaxed(&depot.head->used_words) < d->plan.depot_words / 4)
             return;
         d->epoch++;
         d->rotation = ROTATE_WAIT_PINS;

@@ -35,11 +35,11 @@ struct kymo_family {
      * business. */
     struct kymo_session *header;
     char attach_name[KYMO_ATTACH_NAME_MAX + 1]; /* the recorder's socket */
-    char library[PATH_MAX];                     /* our own file, as LD_PRELOAD names it */
     struct kymo_file_id library_file;
-    struct kymo_file_id loader_file; /* the ld.so that runs this program */
-    struct kymo_file_id network;     /* the namespace that the recorder's socket is in */
-    uint64_t network_cookie;         /* the same, as a socket of it tells; 0: not known */
+    struct kymo_file_id loader_file;     /* the ld.so that runs this program */
+    struct kymo_file_id network;         /* the namespace that the recorder's socket is in */
+    uint64_t network_cookie;             /* the same, as a socket of it tells; 0: not known */
+    char library[KYMO_LIBRARY_PATH_MAX]; /* our own file, as LD_PRELOAD names it */
 };
 
 extern struct kymo_family kymo_family;

@@ -38,7 +38,7 @@ enum {
 static uint32_t was_bare; /* 1: by _Fork */
 
 /* The process as it was at start, but for its session; walker and all. */
-static struct kymo_capture_process original;
+static struct kymo_capture_process original KYMO_LARGE;
 
 static struct {
     uint32_t pending; /* the pid of a child that has not attached yet, and may; else 0 */
@@ -253,12 +253,16 @@ KYMO_HOOK pid_t _Fork(void)
 int kymo_fork_init(void)
 {
     static int is_told;
-    is_told = is_told || pthread_atfork(before_fork, NULL, in_child) == 0;
+    /* In one step: a page that is read before it is written is fetched twice. */
+    if (!kymo_exchange_acq_rel(&is_told, 1) && pthread_atfork(before_fork, NULL, in_child) != 0)
+        is_told = 0;
     return is_told;
 }
 
 void kymo_fork_remember(const struct kymo_capture_process *p)
 {
-    memcpy(&original, p, sizeof original);
+    /* Not what nothing was written to: the first touch of a page costs more than all of this. */
+    const char *end = (const char *)&p->walker.stable[p->walker.stable_count];
+    memcpy(&original, p, (size_t)(end - (const char *)p));
     original.session = NULL;
 }

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "arch/system.h"
 #include "arch/thread_block.h"
 #include "base/atomic.h"
 #include "capture/alloc.h"
@@ -49,7 +50,9 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
                          ? a->plan.threads * sizeof(struct kymo_stack_repeat) * KYMO_STACK_REPEATS
                          : 0;
     size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
-    size_t process = (sizeof(struct kymo_capture_process) + 63) & ~(size_t)63;
+    /* The first thread is in one page: a process that ends at once touches no other for it. */
+    size_t process = (sizeof(struct kymo_capture_process) + KYMO_ARCH_PAGE_BYTES - 1) &
+                     ~(size_t)(KYMO_ARCH_PAGE_BYTES - 1);
     size_t slots = (size_t)a->plan.definitions * 2; /* both are powers of two */
     size_t known = ((size_t)a->plan.definitions + 1) * sizeof(struct kymo_mark_known);
     size_t literals = KYMO_KNOWN_LITERALS * sizeof(uint64_t);

@@ -24,7 +24,9 @@ enum {
     ALIGNMENT = 64,
 };
 
-static uint64_t bases[SETS][WAYS]; /* 0: free */
+static uint64_t bases[SETS][WAYS] KYMO_LARGE; /* 0: free */
+/* The first one, in a page that a process touches anyway: many have no other. */
+static uint64_t first;
 static uint64_t tid_at;
 static enum { NOT_YET, BY_CALL, BY_INSTRUCTION } reading;
 
@@ -42,6 +44,8 @@ static uint64_t *set_of(uint64_t base)
 static int is_known(uint64_t base)
 {
     const uint64_t *set = set_of(base);
+    if (kymo_load_relaxed(&first) == base)
+        return 1;
     for (int i = 0; i < WAYS; i++)
         if (kymo_load_relaxed(&set[i]) == base)
             return 1;
@@ -51,9 +55,11 @@ static int is_known(uint64_t base)
 /* In the place of another one, if there is no room: that is examined again. */
 static void remember(uint64_t base)
 {
-    uint64_t *set = set_of(base);
+    uint64_t *set = set_of(base), none = 0;
+    if (kymo_cas_relaxed(&first, &none, base) || none == base)
+        return;
     for (int i = 0; i < WAYS; i++) {
-        uint64_t none = 0;
+        none = 0;
         if (kymo_cas_relaxed(&set[i], &none, base) || none == base)
             return;
     }

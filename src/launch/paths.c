@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "buffer/attach.h"
 
 #define PRELOAD_NAME "libkymo-preload.so"
 #define PRELOAD_ALLOC_NAME "libkymo-preload-alloc.so"
@@ -32,7 +33,8 @@ static kymo_err accept(const char *path, char out[PATH_MAX], kymo_error *detail)
 
 int kymo_paths_preloadable(const char *path)
 {
-    return path[strcspn(path, " :")] == '\0';
+    size_t len = strcspn(path, " :");
+    return path[len] == '\0' && len < KYMO_LIBRARY_PATH_MAX;
 }
 
 kymo_err kymo_paths_link(const char *library, char link[PATH_MAX], kymo_error *detail)

@@ -27,7 +27,8 @@ KYMO_NODISCARD
 kymo_err kymo_paths_library(const char *name, const char *folder, char out[PATH_MAX],
                             kymo_error *detail);
 
-/* Whether path may stand in LD_PRELOAD, which the loader takes apart at spaces and colons. */
+/* Whether path may stand in LD_PRELOAD, which the loader takes apart at spaces and colons, and is
+ * not too long for the library. */
 int kymo_paths_preloadable(const char *path);
 /* Makes a link to the library by a path that may, in a folder of its own in TMPDIR or /tmp. link is
  * written on success; the caller gives it to kymo_paths_unlink once the program has loaded it. */

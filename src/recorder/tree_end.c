@@ -118,10 +118,11 @@ kymo_err kymo_tree_image_ended(void *context)
     struct kymo_tree_image *image = context;
     struct kymo_tree_ending ending = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC), .wait_status = -1};
     uint64_t system_ns = 0;
-    /* Fails if its parent has reaped it. */
-    if (kymo_task_process_cpu_ns(image->pid, &ending.user_ns, &system_ns))
+    /* Fails if its parent has reaped it: then /proc has nothing of it either. */
+    if (kymo_task_process_cpu_ns(image->pid, &ending.user_ns, &system_ns)) {
         ending.cpu_ns = ending.user_ns + system_ns;
-    (void)kymo_task_cpu_ns(image->pid, image->pid, &ending.main_cpu_ns);
+        (void)kymo_task_cpu_ns(image->pid, image->pid, &ending.main_cpu_ns);
+    }
     return begin_ending(image->tree, image, &ending);
 }
 

@@ -33,26 +33,60 @@
 #include "capture/trace.h"
 #include "start/begin.h"
 #include "start/spawn.h"
+#include "sys/raw.h"
 
 extern char **environ;
 
 /* Either may be what was preloaded: the child of a program that another recorder records has both.
  */
 static const char *const libraries[] = {"libkymo-preload.so", "libkymo-preload-alloc.so"};
-#define PRELOAD "LD_PRELOAD="
+#define PRELOAD "LD_PRELOAD"
 /* A recorder that does not answer must not hold the program up for ever. */
 #define PATIENCE_SECONDS 10
+
+/* Whether the entry of an environment is of this variable. Spelled out, as what follows: each page
+ * of libc that a process's start calls into is a page fault more. */
+static int is_of(const char *entry, const char *name)
+{
+    while (*name && *entry == *name) {
+        entry++;
+        name++;
+    }
+    return !*name && *entry == '=';
+}
+
+/* The variable's value; NULL: there is none. */
+static char *find_variable(char **env, const char *name)
+{
+    for (; env && *env; env++)
+        if (is_of(*env, name))
+            return *env + strlen(name) + 1;
+    return NULL;
+}
+
+/* How long the text is up to one of two characters, or its end. */
+static size_t length_to(const char *text, char one, char other)
+{
+    size_t n = 0;
+    while (text[n] && text[n] != one && text[n] != other)
+        n++;
+    return n;
+}
+
+static int32_t parent(void)
+{
+    return (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
+}
 
 /* Takes variable out of the environment: later entries move down, no memory is taken. Returns its
  * text, NULL if there is none: to be wiped once no array has it, since /proc/PID/environ shows the
  * memory that the kernel has put it into. */
 static char *drop_variable(char **env, const char *name)
 {
-    size_t len = strlen(name);
     char *text = NULL;
     char **to = env;
     for (char **from = env; *from; from++) {
-        if (strncmp(*from, name, len) != 0 || (*from)[len] != '=')
+        if (!is_of(*from, name))
             *to++ = *from;
         else
             text = *from;
@@ -81,10 +115,10 @@ static int is_ours(const char *path, size_t len)
 static char **find_preload(char **env, size_t *len)
 {
     for (; *env; env++) {
-        if (strncmp(*env, PRELOAD, sizeof PRELOAD - 1) != 0)
+        if (!is_of(*env, PRELOAD))
             continue;
-        const char *value = *env + sizeof PRELOAD - 1;
-        *len = strcspn(value, ": ");
+        const char *value = *env + sizeof PRELOAD;
+        *len = length_to(value, ':', ' ');
         if (is_ours(value, *len))
             return env;
     }
@@ -100,7 +134,7 @@ static char *clean_preload(char **env)
     if (!entry)
         return NULL;
     char *text = *entry;
-    char *value = *entry + sizeof PRELOAD - 1;
+    char *value = *entry + sizeof PRELOAD;
     if (value[len] != '\0') {
         size_t rest = strlen(value + len + 1);
         memmove(value, value + len + 1, rest);
@@ -162,7 +196,7 @@ static const char *start_agent(char **env, char name[KYMO_ATTACH_NAME_MAX + 1])
 
 static int wants_agent(void)
 {
-    const char *options = getenv("KYMO_OPTIONS");
+    const char *options = find_variable(environ, "KYMO_OPTIONS");
     return options && strncmp(options, "agent", 5) == 0 && (options[5] == ',' || !options[5]);
 }
 
@@ -176,12 +210,11 @@ static const char *begin_by_agent(char **env, int *complains)
     if (why)
         return why;
     if (preload)
-        kymo_family_init(name, *preload + sizeof PRELOAD - 1, library_len);
+        kymo_family_init(name, *preload + sizeof PRELOAD, library_len);
     char *ours[] = {clean_preload(env), environ != env ? clean_preload(environ) : NULL};
     wipe(ours[0]);
     wipe(ours[1]);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(),
-                                          PATIENCE_SECONDS};
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS};
     return kymo_begin(&call);
 }
 
@@ -190,11 +223,11 @@ static const char *begin_by_agent(char **env, int *complains)
 static const char *begin_from(char **env, int *complains)
 {
     char name[KYMO_ATTACH_NAME_MAX + 1] = "";
-    char *value = getenv(KYMO_ATTACH_ENV);
+    char *value = find_variable(environ, KYMO_ATTACH_ENV);
     *complains = 0;
     if (!value)
         return wants_agent() ? begin_by_agent(env, complains) : "no recorder is named";
-    size_t len = strcspn(value, ",");
+    size_t len = length_to(value, ',', ',');
     int is_child = strcmp(value + len, KYMO_ATTACH_CHILD) == 0;
     int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');
     if (fits)
@@ -202,7 +235,7 @@ static const char *begin_from(char **env, int *complains)
     size_t library_len;
     char **preload = find_preload(env, &library_len);
     if (fits && preload)
-        kymo_family_init(name, *preload + sizeof PRELOAD - 1, library_len);
+        kymo_family_init(name, *preload + sizeof PRELOAD, library_len);
     /* A constructor that ran before this one may have called setenv: then there are two arrays,
      * mostly of the same texts. */
     char *attach[] = {drop_variable(env, KYMO_ATTACH_ENV), NULL};
@@ -213,8 +246,7 @@ static const char *begin_from(char **env, int *complains)
     }
     wipe(ours[0]);
     wipe(ours[1]);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(),
-                                          PATIENCE_SECONDS};
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS};
     const char *why = fits ? kymo_begin(&call) : "the name of the recorder's socket is broken";
     /* By it the recorder knows us until we have a session (recorder/tree_relatives.c). */
     wipe(attach[0]);

@@ -123,9 +123,9 @@ struct kymo_walker {
     struct kymo_walker_table table[KYMO_WALKER_TABLES_MAX];
 };
 
-/* Makes a walker with the given pc cache: slots (a power of two from 2 on, or 0 for none) of zeroed
- * memory that lives as long as the walker. Not for handlers. KYMO_E_INVALID: slots is not such a
- * number.
+/* Makes a walker of zero bytes, with the given pc cache: slots (a power of two from 2 on, or 0 for
+ * none) of zeroed memory that lives as long as the walker. Not for handlers. KYMO_E_INVALID: slots
+ * is not such a number.
  */
 KYMO_NODISCARD
 kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots);

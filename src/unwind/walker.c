@@ -68,7 +68,8 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
     if ((slots & (slots - 1)) != 0 || slots == 1 || slots > (size_t)1 << 24 ||
         (slots != 0) != (cache != NULL))
         return KYMO_E_INVALID;
-    memset(walker, 0, sizeof *walker);
+    /* The lists behind have as many entries as their numbers say. */
+    memset(walker, 0, offsetof(struct kymo_walker, stable));
     walker->cache = cache;
     walker->cache_mask = slots ? (uint32_t)slots - 1 : 0;
     walker->probe_allowed = 1;

@@ -310,6 +310,21 @@ sys.exit(os.wait()[1] != 0)
 
 
 @case
+def a_long_path():
+    """The library's path is longer than a process keeps it: what it starts is recorded all the same."""
+    deep = folder()
+    for _ in range(6):
+        deep = deep / ("x" * 200)
+    deep.mkdir(parents=True)
+    shutil.copy(BUILD / "src/start/libkymo-preload.so", deep)
+    recording = record(["/bin/sh", "-c", "/bin/true; /bin/true; :"],
+                       env={**os.environ, "KYMO_PRELOAD": str(deep / "libkymo-preload.so")})
+    check(recording.result.stderr == "", recording.result.stderr)
+    names = [p["name"] for p in processes(recording)]
+    check(names == ["sh", "true", "true"], names)
+
+
+@case
 def out_of_reach():
     """A forked child that left the network of the recorder's socket works on, and is listed."""
     if run([PYTHON, "-c", FAR_AWAY]).status != 0:
