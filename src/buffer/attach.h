@@ -5,7 +5,7 @@
  * Layer:    buffer (layout: read by both halves)
  * Flow:     start/preload.c <-> recorder/host.c, over a Unix SOCK_SEQPACKET socket
  *
- *   library  -> HELLO {layout, pid, tid, parent_pid, start, cpu_ns, filter}
+ *   library  -> HELLO {layout, pid, tid, parent_pid, start, cpu_ns, filter, what names the image}
  *   recorder -> WELCOME {error, sizes, base_cpu_ns} and, if error is 0, descriptors (SCM_RIGHTS):
  *               of the session, of the page that holds the recorder's bell (a futex's word), of the
  *               row tables of the whole recording, which can only be read, and of the perf event of
@@ -68,12 +68,30 @@ struct kymo_attach_message {
     /* In HELLO the CPU clock of the thread that attaches. In WELCOME what it had used before this
      * image: its first sample stands for what it has used since. */
     uint64_t cpu_ns;
-    uint64_t size_bytes;  /* of the session */
-    uint64_t table_bytes; /* of the row tables */
+    uint64_t size_bytes;  /* in WELCOME: of the session */
+    uint64_t table_bytes; /* in WELCOME: of the row tables */
     uint32_t filter;      /* in HELLO: the mode of seccomp; 0: there is no filter */
     uint32_t has;         /* in WELCOME: a bit for each descriptor that comes with it */
     int32_t event;        /* in WELCOME: the number that the event's signals carry; -1: no event */
-    uint32_t reserved;
+    uint32_t name_bytes;  /* in HELLO: of the name behind it; 0: there is none */
+};
+
+/* What names a fresh image, as the kernel has told the process itself. To read it in /proc costs
+ * the recorder, and the process at its end, 60 us: a tenth of what a process that ends at once may
+ * cost. */
+#define KYMO_ATTACH_TEXT_MAX 1024u
+
+struct kymo_attach_name {
+    uint64_t auxv;          /* kymo_auxv_hash */
+    uint64_t device, inode; /* of its file */
+    uint32_t text_bytes;
+    char text[KYMO_ATTACH_TEXT_MAX]; /* the file's path (AT_EXECFN), then its arguments, each with
+                                      * its NUL; only text_bytes of it are sent */
+};
+
+struct kymo_attach_hello {
+    struct kymo_attach_message m;
+    struct kymo_attach_name name;
 };
 
 #endif

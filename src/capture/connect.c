@@ -98,6 +98,7 @@ static int is_stopped(int fd)
 
 static int say_hello(int fd, const struct kymo_attach_call *call)
 {
+    const struct kymo_attach_name *name = call->image;
     struct kymo_attach_message m = {
         .magic = KYMO_ATTACH_MAGIC,
         .kind = KYMO_ATTACH_HELLO,
@@ -108,8 +109,13 @@ static int say_hello(int fd, const struct kymo_attach_call *call)
         .start = call->start,
         .cpu_ns = kymo_clock_thread_cpu(),
         .filter = (uint32_t)kymo_syscall3(SYS_prctl, PR_GET_SECCOMP, 0, 0),
+        .name_bytes =
+            name ? (uint32_t)offsetof(struct kymo_attach_name, text) + name->text_bytes : 0,
     };
-    return kymo_syscall6(SYS_sendto, fd, at(&m), sizeof m, MSG_NOSIGNAL, 0, 0) == (long)sizeof m;
+    struct iovec parts[] = {{&m, sizeof m}, {(void *)(uintptr_t)name, m.name_bytes}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = name ? 2 : 1};
+    return kymo_syscall3(SYS_sendmsg, fd, at(&message), MSG_NOSIGNAL) ==
+           (long)(sizeof m + m.name_bytes);
 }
 
 static void close_all(int fds[KYMO_ATTACH_DESCRIPTORS])

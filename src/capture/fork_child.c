@@ -113,7 +113,7 @@ static KYMO_NOINLINE struct kymo_session *take_session(struct kymo_attach_rest *
 {
     struct kymo_attachment a;
     struct kymo_attach_call call = {kymo_family.attach_name, KYMO_ATTACH_FORK, child.parent_pid,
-                                    PATIENCE_SECONDS};
+                                    PATIENCE_SECONDS, NULL};
     const char *why;
     struct kymo_capture_process *p = kymo_process_state;
     kymo_err err = kymo_attach(&call, &a, &why);

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "base/hash.h"
 #include "observe/remote.h"
+#include "sys/auxv_hash.h"
 #include "sys/proc_file.h"
 #include "sys/proc_maps.h"
 
@@ -115,19 +117,24 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
     return 1;
 }
 
+int kymo_task_executable_at(const char *name, struct kymo_task_exe *exe, char *path, size_t cap)
+{
+    struct stat st;
+    if (name[0] != '/' || cap < PATH_MAX || !realpath(name, path) || stat(path, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return 0;
+    exe->device = st.st_dev;
+    exe->inode = st.st_ino;
+    return 1;
+}
+
 uint64_t kymo_task_auxv_hash(pid_t pid)
 {
     /* What the kernel told the image at its start: where the random bytes, the loader and the vDSO
      * are. */
-    char auxv[1024];
-    uint64_t hash = 0;
-    size_t len = read_task(pid, pid, "auxv", auxv, sizeof auxv);
-    for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, auxv + i, sizeof word);
-        hash = kymo_hash_mix(hash, word);
-    }
-    return hash;
+    uint64_t auxv[2 * KYMO_AUXV_MAX + 2];
+    size_t len = read_task(pid, pid, "auxv", (char *)auxv, sizeof auxv);
+    return len < sizeof auxv - 1 ? kymo_auxv_hash(auxv, len / sizeof auxv[0]) : 0;
 }
 
 int kymo_task_open_image(pid_t pid, int may_be_empty)

@@ -45,6 +45,8 @@ struct kymo_task_exe {
     ino_t inode;
 };
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap);
+/* The same of a file, by a path that does not depend on a folder. path: PATH_MAX bytes. */
+int kymo_task_executable_at(const char *name, struct kymo_task_exe *exe, char *path, size_t cap);
 /* A number that differs after an exec, also of the same file; 0: not known. */
 uint64_t kymo_task_auxv_hash(pid_t pid);
 /* A descriptor of the memory that the process runs in now, to be closed by the caller; -1: it

@@ -57,14 +57,23 @@ int kymo_attach_server_accept(const struct kymo_attach_server *server,
     return fd;
 }
 
-int kymo_attach_hear(int connection, struct kymo_attach_message *m)
+static int is_name(const struct kymo_attach_name *name, size_t bytes)
 {
-    ssize_t n = recv(connection, m, sizeof *m, MSG_DONTWAIT);
+    size_t head = offsetof(struct kymo_attach_name, text);
+    return bytes > head && bytes - head == name->text_bytes &&
+           name->text[name->text_bytes - 1] == '\0';
+}
+
+int kymo_attach_hear(int connection, struct kymo_attach_hello *hello)
+{
+    const struct kymo_attach_message *m = &hello->m;
+    ssize_t n = recv(connection, hello, sizeof *hello, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    return n == (ssize_t)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == KYMO_ATTACH_HELLO
-               ? 1
-               : -1;
+    if (n < (ssize_t)sizeof *m || m->magic != KYMO_ATTACH_MAGIC || m->kind != KYMO_ATTACH_HELLO ||
+        (size_t)n - sizeof *m != m->name_bytes)
+        return -1;
+    return m->name_bytes == 0 || is_name(&hello->name, m->name_bytes) ? 1 : -1;
 }
 
 int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcome,

@@ -38,8 +38,8 @@ void kymo_attach_server_close(struct kymo_attach_server *server);
 int kymo_attach_server_accept(const struct kymo_attach_server *server,
                               struct kymo_attach_peer *peer);
 /* Receives HELLO. Returns 1; 0: no message yet; -1: the connection is closed, or the message is
- * another one. */
-int kymo_attach_hear(int connection, struct kymo_attach_message *m);
+ * another one. The text of a name that came with it ends with a NUL. */
+int kymo_attach_hear(int connection, struct kymo_attach_hello *hello);
 /* Answers HELLO. Without an error, the descriptors are sent along; those that are -1 are left out.
  * Returns 0 on failure. */
 int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcome,

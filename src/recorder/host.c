@@ -218,21 +218,56 @@ void kymo_host_set_foreign(kymo_host *h)
     h->session->engine = KYMO_SESSION_TIMER;
 }
 
+/* The file that it has named is the one that it means: it may have another root. */
+static int is_as_told(kymo_host *h, const struct kymo_attach_hello *hello)
+{
+    return hello->m.name_bytes && hello->name.auxv &&
+           kymo_task_executable_at(hello->name.text, &h->exe, h->out.executable,
+                                   sizeof h->out.executable) &&
+           h->exe.device == hello->name.device && h->exe.inode == hello->name.inode;
+}
+
 void kymo_host_identify(kymo_host *h, pid_t pid, uint32_t process,
-                        const struct kymo_attach_message *hello)
+                        const struct kymo_attach_hello *hello)
 {
     h->out.session = h->session;
     h->out.process = process;
     kymo_store_relaxed(&h->session->recorded_as, process + 1);
-    h->is_filtered = hello->filter != 0;
+    h->is_filtered = hello->m.filter != 0;
     h->pid = h->out.pid = pid;
-    h->image = kymo_descriptors_keep(kymo_task_open_image(pid, hello->start != KYMO_ATTACH_EXEC),
-                                     KYMO_DESCRIPTORS_IMAGES);
-    (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
-    h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
+    if (is_as_told(h, hello)) {
+        h->auxv = hello->name.auxv;
+        h->is_as_told = 1;
+    } else {
+        h->image = kymo_descriptors_keep(
+            kymo_task_open_image(pid, hello->m.start != KYMO_ATTACH_EXEC), KYMO_DESCRIPTORS_IMAGES);
+        (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
+        h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
+    }
     /* What has no filter is spared the time that this takes, for it may end at once. */
     if (h->is_filtered)
         kymo_host_note_status(h);
+}
+
+void kymo_host_identify_again(kymo_host *h)
+{
+    struct kymo_task_exe exe;
+    char path[PATH_MAX];
+    if (!h->is_as_told)
+        return;
+    h->is_as_told = 0;
+    /* The memory first: if it is another image's by then, so is the vector. */
+    int image = kymo_task_open_image(h->pid, 0);
+    if (kymo_task_auxv_hash(h->pid) != h->auxv ||
+        !kymo_task_executable(h->pid, &exe, path, sizeof path)) {
+        if (image >= 0)
+            close(image);
+        return; /* kymo_host_notice_exec will see it */
+    }
+    h->image = kymo_descriptors_keep(image, KYMO_DESCRIPTORS_IMAGES);
+    h->exe = exe;
+    memcpy(h->out.executable, path, sizeof path);
+    h->auxv = h->image < 0 ? h->auxv : 0;
 }
 
 const char *kymo_host_executable(const kymo_host *h)

@@ -95,11 +95,13 @@ void kymo_host_set_foreign(kymo_host *host);
  */
 void kymo_host_set_late(kymo_host *host);
 
-/* The process that has said this is to attach, and has this id in the recording. Reads in /proc
- * what tells its image from others. It must wait for us meanwhile: it may become another image, or
- * end, at once. */
+/* The process that has said this is to attach, and has this id in the recording. Takes what tells
+ * its image from others from there, or reads it in /proc. It must wait for us meanwhile: it may
+ * become another image, or end, at once. */
 void kymo_host_identify(kymo_host *host, pid_t pid, uint32_t process,
-                        const struct kymo_attach_message *hello);
+                        const struct kymo_attach_hello *hello);
+/* The process lives: what it has said itself is read in /proc, too, if it still is that image. */
+void kymo_host_identify_again(kymo_host *host);
 /* Makes the perf event of its main thread, which the process itself is to start: a signal before it
  * has a handler would kill it. Returns the host's descriptor; -1: it is armed once it has
  * attached. */

@@ -67,7 +67,8 @@ struct kymo_host {
     struct kymo_host_config config;
     pid_t pid;
     struct kymo_task_exe exe; /* the executable when it attached */
-    uint64_t auxv;            /* where `image` could not be opened: kymo_task_auxv_hash, else 0 */
+    uint64_t auxv;            /* where `image` is not open: kymo_task_auxv_hash, else 0 */
+    int is_as_told;           /* these are as the process has said, not as /proc has them */
     int image;                /* its address space then; -1: not known */
     int replaced;             /* has called exec since */
     char replaced_by[PATH_MAX];

@@ -33,6 +33,20 @@ pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
     return parent <= INT_MAX ? (pid_t)parent : 0;
 }
 
+kymo_err kymo_process_facts_take(struct kymo_process_facts *facts, const char *command,
+                                 size_t bytes)
+{
+    if (facts->parent <= 0)
+        facts->parent = kymo_process_parent(facts->pid, NULL);
+    facts->command = malloc(bytes + 1);
+    if (!facts->command)
+        return KYMO_E_NOMEM;
+    memcpy(facts->command, command, bytes);
+    facts->command[bytes] = '\0';
+    facts->command_bytes = bytes;
+    return KYMO_OK;
+}
+
 kymo_err kymo_process_facts_read(struct kymo_process_facts *facts)
 {
     if (facts->parent <= 0)

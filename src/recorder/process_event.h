@@ -28,6 +28,10 @@ struct kymo_process_facts {
  * empty. */
 KYMO_NODISCARD
 kymo_err kymo_process_facts_read(struct kymo_process_facts *facts);
+/* The same with a command line that is known. */
+KYMO_NODISCARD
+kymo_err kymo_process_facts_take(struct kymo_process_facts *facts, const char *command,
+                                 size_t bytes);
 void kymo_process_facts_deinit(struct kymo_process_facts *facts);
 
 /* Writes the event of process `number`. exe: the path of its executable, may be "". */

@@ -5,8 +5,9 @@
  *   connection -> HELLO -> permitted? room? -> a host, what /proc says of it -> WELCOME -> the
  *   session says that it is attached -> its first round, which arms the main thread
  *
- * The process waits for WELCOME alone. So all that names it is read before: when its session is
- * looked at, in the next round or as it rings the bell, it may have ended, or called exec.
+ * The process waits for WELCOME alone. So all that names it is known before: when its session is
+ * looked at, in the next round or as it rings the bell, it may have ended, or called exec. A fresh
+ * image mostly names itself; if it lives when its session is looked at, /proc is read, too.
  *
  * The recorder never blocks on a connection: one that sends nothing is closed after some time. If
  * the process has an image already, the new one replaces it: the process called exec, or it has the
@@ -151,7 +152,7 @@ static int is_first_of_program(const struct kymo_tree_image *image)
 }
 
 /* Its number and its facts. */
-static kymo_err identify(struct kymo_tree_image *image)
+static kymo_err identify(struct kymo_tree_image *image, const struct kymo_attach_hello *hello)
 {
     if (is_first_of_program(image)) {
         image->facts.start_ns = image->tree->start_ns;
@@ -159,13 +160,21 @@ static kymo_err identify(struct kymo_tree_image *image)
     }
     image->process = image->tree->next_process++;
     image->facts.start_ns = begin_ns(image);
-    return kymo_process_facts_read(&image->facts);
+    /* Behind its path are its arguments. */
+    size_t path = hello->m.name_bytes ? strlen(hello->name.text) + 1 : 0;
+    return path ? kymo_process_facts_take(&image->facts, hello->name.text + path,
+                                          hello->name.text_bytes - path)
+                : kymo_process_facts_read(&image->facts);
 }
 
 static kymo_err take_in(struct kymo_tree_image *image)
 {
     kymo_tree *t = image->tree;
     const struct kymo_host_config *c = &t->config;
+    struct pollfd end = {.fd = image->end.fd, .events = POLLIN};
+    image->was_brief = end.fd >= 0 && poll(&end, 1, 0) == 1;
+    if (!image->was_brief)
+        kymo_host_identify_again(image->host);
     if (is_first_of_program(image)) {
         t->program_came = 1;
     } else {
@@ -180,8 +189,6 @@ static kymo_err take_in(struct kymo_tree_image *image)
     kymo_host_attached(image->host, image->main_before_ns);
     KYMO_TRY(tell_python(image));
     kymo_host_watch_system(image->host, image->pid == t->program, image->start == KYMO_ATTACH_FORK);
-    struct pollfd end = {.fd = image->end.fd, .events = POLLIN};
-    image->was_brief = end.fd >= 0 && poll(&end, 1, 0) == 1;
     if (image->was_brief)
         return kymo_tree_image_ended(image);
     KYMO_TRY(kymo_host_first_round(image->host));
@@ -374,8 +381,9 @@ static kymo_err refuse(int connection, kymo_err why)
 
 /* Takes over the connection. */
 static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_peer *peer,
-                      const struct kymo_attach_message *hello)
+                      const struct kymo_attach_hello *said)
 {
+    const struct kymo_attach_message *hello = &said->m;
     if (hello->layout != KYMO_SESSION_LAYOUT)
         return refuse(connection, KYMO_E_VERSION);
     if (!may_attach(t, peer))
@@ -400,13 +408,13 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         image->main_before_ns = hello->cpu_ns;
         (void)kymo_task_process_clock(peer->pid, &image->cpu_before_ns);
     }
-    if (identify(image) != KYMO_OK) {
+    if (identify(image, said) != KYMO_OK) {
         kymo_tree_drop_image(t, image);
         t->turned_away++;
         return refuse(connection, KYMO_E_NOMEM);
     }
     image->connection = connection;
-    kymo_host_identify(image->host, peer->pid, image->process, hello);
+    kymo_host_identify(image->host, peer->pid, image->process, said);
     /* A filter might kill for the call that starts it. */
     int event = hello->tid == peer->pid && hello->start != KYMO_ATTACH_LATE && hello->filter == 0
                     ? kymo_host_open_event(image->host)
@@ -449,7 +457,7 @@ static kymo_err on_hello(void *context)
 {
     struct kymo_tree_caller *caller = context;
     kymo_tree *t = caller->tree;
-    struct kymo_attach_message m;
+    struct kymo_attach_hello m;
     int connection = caller->source.fd;
     int heard = kymo_attach_hear(connection, &m);
     if (heard == 0)
@@ -504,7 +512,7 @@ kymo_err kymo_tree_open_door(void *tree)
 {
     kymo_tree *t = tree;
     struct kymo_attach_peer peer;
-    struct kymo_attach_message m;
+    struct kymo_attach_hello m;
     int connection = accept_known(t, &peer);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
         /* Those that have ended give theirs back. */

@@ -246,7 +246,7 @@ static kymo_err begin(kymo_agent *a, kymo_error *detail)
     char name[KYMO_ATTACH_NAME_MAX + 1];
     KYMO_TRY(kymo_spawn_await(a->link, name, detail));
     const struct kymo_attach_call call = {name, KYMO_ATTACH_LATE, (int32_t)getppid(),
-                                          ATTACH_PATIENCE_SECONDS};
+                                          ATTACH_PATIENCE_SECONDS, NULL};
     kymo_family_name(name);
     const char *why = kymo_begin(&call);
     return why ? kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why) : KYMO_OK;

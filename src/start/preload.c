@@ -32,6 +32,7 @@
 #include "capture/thread.h"
 #include "capture/trace.h"
 #include "start/begin.h"
+#include "start/image_name.h"
 #include "start/spawn.h"
 #include "sys/raw.h"
 
@@ -214,13 +215,13 @@ static const char *begin_by_agent(char **env, int *complains)
     char *ours[] = {clean_preload(env), environ != env ? clean_preload(environ) : NULL};
     wipe(ours[0]);
     wipe(ours[1]);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS};
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS, NULL};
     return kymo_begin(&call);
 }
 
 /* Takes from the environment what is ours, and begins. NULL: this process is recorded. *complains:
  * the user hears why not. */
-static const char *begin_from(char **env, int *complains)
+static const char *begin_from(char **argv, char **env, int *complains)
 {
     char name[KYMO_ATTACH_NAME_MAX + 1] = "";
     char *value = find_variable(environ, KYMO_ATTACH_ENV);
@@ -232,6 +233,8 @@ static const char *begin_from(char **env, int *complains)
     int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');
     if (fits)
         memcpy(name, value, len);
+    struct kymo_attach_name image;
+    int is_named = kymo_image_name(argv, env, &image);
     size_t library_len;
     char **preload = find_preload(env, &library_len);
     if (fits && preload)
@@ -246,7 +249,8 @@ static const char *begin_from(char **env, int *complains)
     }
     wipe(ours[0]);
     wipe(ours[1]);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS};
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS,
+                                          is_named ? &image : NULL};
     const char *why = fits ? kymo_begin(&call) : "the name of the recorder's socket is broken";
     /* By it the recorder knows us until we have a session (recorder/tree_relatives.c). */
     wipe(attach[0]);
@@ -258,10 +262,9 @@ static const char *begin_from(char **env, int *complains)
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
 {
     (void)argc;
-    (void)argv;
     int saved = errno;
     int complains;
-    const char *why = begin_from(env, &complains);
+    const char *why = begin_from(argv, env, &complains);
     if (why && kymo_alloc_calls)
         kymo_alloc_calls->never_starts();
     else if (kymo_alloc_calls)

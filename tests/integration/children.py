@@ -310,6 +310,39 @@ sys.exit(os.wait()[1] != 0)
 
 
 @case
+def names_of_the_brief():
+    """What ends at once has said itself what it is; the rest is read in /proc. Both say the same."""
+    where = folder()
+    script = where / "script"
+    script.write_text("#!/bin/sh\n:\n")
+    script.chmod(0o755)
+    second = where / "second"
+    second.write_text(f"#!{script} x\n")
+    second.chmod(0o755)
+    (where / "link").symlink_to("/bin/true")
+    long = "x" * 2000
+    commands = [
+        ("/bin/true", "a", "b c"), ("env",), ("./link", "1"), (where / "link",), (script, "y"), ("./script",),
+        (second, "z"), ("/bin/echo", "/bin/echo"), ("/bin/true", long), ("/bin/true", "x", "/bin/true"),
+    ]
+    (where / "run").write_text("".join(
+        f"{' '.join(repr(str(word)) for word in command)} >/dev/null\n" for command in commands) + ":\n")
+    recording = record(["/bin/sh", where / "run"], cwd=where)
+    true, echo, sh, env = (os.path.realpath(shutil.which(name)) for name in ("true", "echo", "sh", "env"))
+    expected = [
+        (true, ["/bin/true", "a", "b c"]), (env, ["env"]), (true, ["./link", "1"]), (true, [str(where / "link")]),
+        (sh, ["/bin/sh", str(script), "y"]), (sh, ["/bin/sh", "./script"]),
+        (sh, ["/bin/sh", str(script), "x", str(second), "z"]), (echo, ["/bin/echo", "/bin/echo"]),
+        (true, ["/bin/true", long]), (true, ["/bin/true", "x", "/bin/true"]),
+    ]
+    dump = run([BUILD / "tests/recording_dump", recording.path]).stdout
+    lines = [line for line in dump.splitlines() if line.startswith("process ")][1:]
+    got = [(re.search(r' exe="([^"]*)"', line)[1], re.findall(r' arg="([^"]*)"', line)) for line in lines]
+    wrong = [pair for pair in zip(got, expected) if pair[0] != pair[1]]
+    check(got == expected, f"{len(got)} of {len(expected)}; got, and expected: {wrong}"[:2000])
+
+
+@case
 def a_long_path():
     """The library's path is longer than a process keeps it: what it starts is recorded all the same."""
     deep = folder()

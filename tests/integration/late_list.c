@@ -54,7 +54,7 @@ static pid_t take_in(const struct kymo_attach_server *server, const kymo_bell *b
     wait_for(server->listener);
     int connection = kymo_attach_server_accept(server, &peer);
     must(connection >= 0, "no connection came");
-    struct kymo_attach_message hello;
+    struct kymo_attach_hello hello;
     wait_for(connection);
     must(kymo_attach_hear(connection, &hello) == 1, "something else was said");
     const int descriptors[KYMO_ATTACH_DESCRIPTORS] = {kymo_host_memory(host),

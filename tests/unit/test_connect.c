@@ -87,7 +87,7 @@ static void nobody_waits_at_the_door_of_a_stopped_recorder(void **state)
             break;
     }
     assert_int_equal(errno, EAGAIN);
-    struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, 1, FOR_EVER_S};
+    struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, 1, FOR_EVER_S, NULL};
     assert_int_equal(kymo_attach(&call, &a, &why), KYMO_E_NOT_FOUND);
     while (count > 0)
         close(callers[--count]);

@@ -698,7 +698,7 @@ static void who_does_not_say_so_is_not_told(void **state)
                                       MAP_SHARED, kymo_host_memory(host), 0);
         assert_true((void *)s != MAP_FAILED);
         s->attached = 1;
-        const struct kymo_attach_message hello = {.start = KYMO_ATTACH_LATE};
+        const struct kymo_attach_hello hello = {.m = {.start = KYMO_ATTACH_LATE}};
         kymo_host_identify(host, i ? getpid() : child, 0, &hello);
         kymo_host_attached(host, 0);
         kymo_host_select(host, "net");

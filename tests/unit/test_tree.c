@@ -32,6 +32,7 @@ static struct {
     unsigned processes, ends, notes, qualities;
     uint32_t last_process, last_end;
     uint64_t last_cpu_ns, samples;
+    char exe[PATH_MAX], argument[64]; /* of the last process, its first argument */
 } seen;
 
 static kymo_err on_process(void *context, const kymo_event_process *e)
@@ -42,6 +43,8 @@ static kymo_err on_process(void *context, const kymo_event_process *e)
     assert_int_equal(e->pid, getpid());
     assert_int_equal(e->parent_pid, getppid());
     assert_true(e->argc > 0);
+    snprintf(seen.exe, sizeof seen.exe, "%s", e->exe);
+    snprintf(seen.argument, sizeof seen.argument, "%s", e->argv[0]);
     return KYMO_OK;
 }
 
@@ -605,6 +608,77 @@ static void who_cannot_be_let_in_waits_outside(void **state)
     kymo_tree_destroy(t);
 }
 
+/* HELLO with a name whose text has these bytes; says how long name and text are. */
+static int say_name(kymo_tree *t, const char *text, uint32_t bytes, uint32_t name_bytes,
+                    uint32_t text_bytes)
+{
+    struct kymo_attach_hello hello = {.m = message(KYMO_ATTACH_HELLO)};
+    size_t head = offsetof(struct kymo_attach_name, text);
+    hello.m.name_bytes = name_bytes;
+    hello.name.text_bytes = text_bytes;
+    hello.name.auxv = 1;
+    memcpy(hello.name.text, text, bytes);
+    int fd = dial(t);
+    size_t size = sizeof hello.m + head + bytes;
+    assert_int_equal(send(fd, &hello, size, MSG_NOSIGNAL), size);
+    serve(t);
+    return fd;
+}
+
+static void names_that_make_no_sense_are_turned_away(void **state)
+{
+    (void)state;
+    static const char text[] = "/bin/true\0true\0-x";
+    enum { HEAD = offsetof(struct kymo_attach_name, text), BYTES = sizeof text };
+    kymo_tree *t = make_tree();
+    const struct {
+        uint32_t bytes, name, text;
+    } wrong[] = {
+        {BYTES, HEAD + BYTES - 1, BYTES - 1},
+        {BYTES, HEAD + BYTES, BYTES - 1},
+        {BYTES, HEAD + BYTES, UINT32_MAX},
+        {BYTES, UINT32_MAX, BYTES},
+        {BYTES - 1, HEAD + BYTES - 1, BYTES - 1}, /* no NUL */
+        {0, HEAD, 0},
+        {0, 0, 0},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(wrong); i++) {
+        int fd = say_name(t, text, wrong[i].bytes, wrong[i].name, wrong[i].text);
+        assert_true(is_closed(fd));
+        close(fd);
+    }
+    assert_int_equal(kymo_tree_alive(t), 0);
+    kymo_tree_destroy(t);
+}
+
+/* A file that is not the one it means, one that there is not, none at all: /proc tells. */
+static void names_are_not_believed(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"/bin/true", "/nowhere/x", "", "true", "/dev/null"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(files); i++) {
+        kymo_tree *t = make_tree();
+        char text[64] = "";
+        uint32_t bytes = (uint32_t)strlen(files[i]) + 1,
+                 head = offsetof(struct kymo_attach_name, text);
+        struct kymo_attach_message m;
+        get_in(t, attach(t, NULL)); /* the first one is named by who launched it */
+        memcpy(text, files[i], bytes);
+        memcpy(text + bytes, "an argument", 12);
+        int fd = say_name(t, text, bytes + 12, head + bytes + 12, bytes + 12);
+        hear_welcome(fd, &m);
+        get_in(t, fd);
+        assert_int_equal(seen.processes, 1);
+        assert_string_equal(seen.argument, "an argument");
+        char exe[PATH_MAX];
+        ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+        assert_true(n > 0);
+        exe[n] = '\0';
+        assert_string_equal(seen.exe, exe);
+        kymo_tree_destroy(t);
+    }
+}
+
 static void what_makes_no_sense_is_turned_away(void **state)
 {
     (void)state;
@@ -780,6 +854,8 @@ int main(void)
         cmocka_unit_test(who_maps_a_session_is_waited_for),
         cmocka_unit_test(who_cannot_be_let_in_waits_outside),
         cmocka_unit_test(what_makes_no_sense_is_turned_away),
+        cmocka_unit_test(names_that_make_no_sense_are_turned_away),
+        cmocka_unit_test(names_are_not_believed),
         cmocka_unit_test(one_that_gives_up_leaves_nothing),
         cmocka_unit_test(who_leaves_much_keeps_nobody_out),
         cmocka_unit_test(what_was_left_is_read_before_the_end),
