@@ -52,7 +52,7 @@ bench:
 	@tools/install-deps build bench
 	@$(SERVERS)
 	cmake --preset release >/dev/null
-	cmake --build --preset release --target src/all bench/all tests/workloads/all
+	cmake --build --preset release --target src/all bench/all tests/workloads/all recording_dump
 	@bench/run $(RELEASE) $(PARTS)
 
 soak: release

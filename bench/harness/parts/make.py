@@ -39,7 +39,7 @@ def project(folder, files):
 
 
 def run(bench):
-    rounds = bench.rounds(5)
+    rounds = bench.rounds(15)
     files = 8 if bench.quick else 60
     folder = bench.out("project")
     project(folder, files)
