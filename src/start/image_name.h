@@ -3,10 +3,9 @@
  * image_name.h - what names a fresh image of a process, as the process itself knows it.
  *
  * Layer:    start
- * Flow:     what the kernel put on the stack -> [image_name] -> preload.c -> HELLO (buffer/attach.h)
- * Threads:  the one that runs constructors
- * Memory:   none
- * Signals:  not for handlers
+ * Flow:     what the kernel put on the stack -> [image_name] -> preload.c -> HELLO
+ * (buffer/attach.h) Threads:  the one that runs constructors Memory:   none Signals:  not for
+ * handlers
  */
 #ifndef KYMO_START_IMAGE_NAME_H
 #define KYMO_START_IMAGE_NAME_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * auxv_hash.h - tells images of a process apart by what the kernel told them at their start: where the
- * random bytes, the loader and the vDSO are.
+ * auxv_hash.h - tells images of a process apart by what the kernel told them at their start: where
+ * the random bytes, the loader and the vDSO are.
  *
  * Layer:    sys
  * Flow:     start/image_name.c, observe/task.c -> [auxv_hash]
