@@ -18,7 +18,7 @@
 #define KEY_AT 8u
 #define SUM_AT (KEY_AT + sizeof(kymo_section_key) + 8)
 #define HEADER_BYTES (SUM_AT + 8)
-#define BLOCK_BYTES (64u << 10)
+#define BLOCK_BYTES KYMO_SECTION_CACHE_BLOCK
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

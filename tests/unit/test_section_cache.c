@@ -68,7 +68,7 @@ static kymo_cached_section *open_it(void)
 static void gives_what_was_put(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {1, 65535, 65536, 65537, BYTES};
+    static const size_t lengths[] = {1, 4095, 4096, 4097, 65535, 65536, 65537, BYTES};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(lengths); i++) {
         kymo_section_cache_put(&cache, &key, content, lengths[i]);
         kymo_cached_section *s = open_it();
