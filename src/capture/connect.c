@@ -98,8 +98,9 @@ static int is_stopped(int fd)
 
 static int say_hello(int fd, const struct kymo_attach_call *call)
 {
-    const struct kymo_attach_name *name = call->image;
-    struct kymo_attach_message m = {
+    struct kymo_attach_message nameless;
+    struct kymo_attach_message *m = call->hello ? &call->hello->m : &nameless;
+    *m = (struct kymo_attach_message){
         .magic = KYMO_ATTACH_MAGIC,
         .kind = KYMO_ATTACH_HELLO,
         .layout = KYMO_SESSION_LAYOUT,
@@ -109,13 +110,12 @@ static int say_hello(int fd, const struct kymo_attach_call *call)
         .start = call->start,
         .cpu_ns = kymo_clock_thread_cpu(),
         .filter = (uint32_t)kymo_syscall3(SYS_prctl, PR_GET_SECCOMP, 0, 0),
-        .name_bytes =
-            name ? (uint32_t)offsetof(struct kymo_attach_name, text) + name->text_bytes : 0,
+        .name_bytes = call->hello ? (uint32_t)offsetof(struct kymo_attach_name, text) +
+                                        call->hello->name.text_bytes
+                                  : 0,
     };
-    struct iovec parts[] = {{&m, sizeof m}, {(void *)(uintptr_t)name, m.name_bytes}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = name ? 2 : 1};
-    return kymo_syscall3(SYS_sendmsg, fd, at(&message), MSG_NOSIGNAL) ==
-           (long)(sizeof m + m.name_bytes);
+    long bytes = (long)(sizeof *m + m->name_bytes);
+    return kymo_syscall6(SYS_sendto, fd, at(m), bytes, MSG_NOSIGNAL, 0, 0) == bytes;
 }
 
 static void close_all(int fds[KYMO_ATTACH_DESCRIPTORS])

@@ -41,7 +41,7 @@ struct kymo_attach_call {
     enum kymo_attach_start start;
     int32_t parent_pid;
     int patience_seconds;
-    const struct kymo_attach_name *image; /* NULL: /proc has to tell what it is */
+    struct kymo_attach_hello *hello; /* has the image's name; NULL: /proc has to tell it */
 };
 
 /* Connects to the recorder and maps its session. On success `rest` stays open until

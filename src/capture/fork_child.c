@@ -220,7 +220,7 @@ static void in_child(void)
     kymo_signal_after_fork();
     kymo_mark_links_after_fork();
     /* Its parent is a child of vfork behind a filter, which binds this one, too. */
-    if (kymo_quiet_vfork && (long)kymo_quiet_vfork == kymo_syscall3(SYS_getppid, 0, 0, 0))
+    if (kymo_quiet_vfork && kymo_quiet_vfork == kymo_raw_getppid())
         kymo_store_relaxed(&kymo_quiet_here, 1u);
     child.pending = 0;
     child.has_timer = 0;
@@ -231,7 +231,7 @@ static void in_child(void)
                            KYMO_REFUSAL_FILTER, program_invocation_short_name);
         return;
     }
-    child.parent_pid = (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
+    child.parent_pid = (int32_t)kymo_raw_getppid();
     kymo_mark_links_reseed();
     kymo_store_relaxed(&child.pending, kymo_raw_getpid());
     if (kymo_family.header->flags & (KYMO_SESSION_WALL | KYMO_SESSION_TRACE_PYTHON) || !arm_timer())

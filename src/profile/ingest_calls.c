@@ -65,6 +65,16 @@ static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uin
     return KYMO_OK;
 }
 
+/* The node of a call; caller NULL: nothing that is known called it. */
+static kymo_err find_callee(kymo_ingest *in, const struct kymo_ingest_open_call *caller,
+                            uint32_t script, uint32_t *node)
+{
+    if (!caller || !in->calls.folds || caller->script != script)
+        return find_node(in, caller ? caller->node : KYMO_NONE, script, node);
+    *node = caller->node;
+    return KYMO_OK;
+}
+
 /* ---- counters ---- */
 
 /* So many more calls of the node. */
@@ -157,10 +167,7 @@ static kymo_err settle(kymo_ingest *in, uint32_t thread)
     struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
     struct kymo_ingest_open_call *call = &t->open.data[t->settled];
     const struct kymo_ingest_open_call *caller = t->settled ? call - 1 : NULL;
-    if (caller && in->calls.folds && caller->script == call->script)
-        call->node = caller->node;
-    else
-        KYMO_TRY(find_node(in, caller ? caller->node : KYMO_NONE, call->script, &call->node));
+    KYMO_TRY(find_callee(in, caller, call->script, &call->node));
     t->settled++;
     if (call->is_counted)
         KYMO_TRY(count_calls(in, thread, call->node, call->begin_ns, 1));
@@ -299,10 +306,8 @@ static int begins_usually(const struct kymo_ingest_open_call *top, const kymo_ev
 static kymo_err begin_call(kymo_ingest *in, struct kymo_ingest_call_thread *t,
                            const kymo_event_call *e)
 {
-    const struct kymo_ingest_open_call *caller = &t->open.data[t->open.len - 1];
-    uint32_t node = caller->node;
-    if (!in->calls.folds || caller->script != e->script)
-        KYMO_TRY(find_node(in, caller->node, e->script, &node));
+    uint32_t node;
+    KYMO_TRY(find_callee(in, &t->open.data[t->open.len - 1], e->script, &node));
     if (t->open.len == t->open.cap)
         KYMO_TRY(kymo_vec_reserve(&t->open, 1));
     /* What a settled call needs, member by member: a whole one would be made beside it, and copied

@@ -49,17 +49,14 @@ kymo_err kymo_process_facts_take(struct kymo_process_facts *facts, const char *c
 
 kymo_err kymo_process_facts_read(struct kymo_process_facts *facts)
 {
-    if (facts->parent <= 0)
-        facts->parent = kymo_process_parent(facts->pid, NULL);
     char *command = malloc(COMMAND_BYTES_MAX);
     if (!command)
         return KYMO_E_NOMEM;
     size_t len =
         kymo_proc_file_read(command, COMMAND_BYTES_MAX, "/proc/%d/cmdline", (int)facts->pid);
-    char *fitting = realloc(command, len + 1);
-    facts->command = fitting ? fitting : command;
-    facts->command_bytes = len;
-    return KYMO_OK;
+    kymo_err err = kymo_process_facts_take(facts, command, len);
+    free(command);
+    return err;
 }
 
 void kymo_process_facts_deinit(struct kymo_process_facts *facts)

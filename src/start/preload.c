@@ -74,11 +74,6 @@ static size_t length_to(const char *text, char one, char other)
     return n;
 }
 
-static int32_t parent(void)
-{
-    return (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
-}
-
 /* Takes variable out of the environment: later entries move down, no memory is taken. Returns its
  * text, NULL if there is none: to be wiped once no array has it, since /proc/PID/environ shows the
  * memory that the kernel has put it into. */
@@ -215,7 +210,8 @@ static const char *begin_by_agent(char **env, int *complains)
     char *ours[] = {clean_preload(env), environ != env ? clean_preload(environ) : NULL};
     wipe(ours[0]);
     wipe(ours[1]);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS, NULL};
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)kymo_raw_getppid(),
+                                          PATIENCE_SECONDS, NULL};
     return kymo_begin(&call);
 }
 
@@ -233,8 +229,8 @@ static const char *begin_from(char **argv, char **env, int *complains)
     int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');
     if (fits)
         memcpy(name, value, len);
-    struct kymo_attach_name image;
-    int is_named = kymo_image_name(argv, env, &image);
+    struct kymo_attach_hello hello;
+    int is_named = kymo_image_name(argv, env, &hello.name);
     size_t library_len;
     char **preload = find_preload(env, &library_len);
     if (fits && preload)
@@ -249,8 +245,8 @@ static const char *begin_from(char **argv, char **env, int *complains)
     }
     wipe(ours[0]);
     wipe(ours[1]);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, parent(), PATIENCE_SECONDS,
-                                          is_named ? &image : NULL};
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)kymo_raw_getppid(),
+                                          PATIENCE_SECONDS, is_named ? &hello : NULL};
     const char *why = fits ? kymo_begin(&call) : "the name of the recorder's socket is broken";
     /* By it the recorder knows us until we have a session (recorder/tree_relatives.c). */
     wipe(attach[0]);

@@ -37,24 +37,27 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_ARANGES] = ".debug_aranges",
 };
 
-static kymo_elf_section *open_section(kymo_dwarf *dwarf, dwarf_section which)
+/* KYMO_E_NOT_FOUND: there is none, or it could not be opened before. */
+static kymo_err open_section(kymo_dwarf *dwarf, dwarf_section which)
 {
     kymo_span nothing;
-    if (!dwarf->tried[which]) {
-        dwarf->tried[which] = true;
-        kymo_elf_section *found = kymo_elf_find(dwarf->elf, section_names[which]);
-        if (found && kymo_elf_load_begin(dwarf->elf, found, &nothing) == KYMO_OK)
-            dwarf->opened[which] = found;
-    }
-    return dwarf->opened[which];
+    if (dwarf->tried[which])
+        return dwarf->opened[which] ? KYMO_OK : KYMO_E_NOT_FOUND;
+    dwarf->tried[which] = true;
+    kymo_elf_section *found = kymo_elf_find(dwarf->elf, section_names[which]);
+    if (!found)
+        return KYMO_E_NOT_FOUND;
+    KYMO_TRY(kymo_elf_load_begin(dwarf->elf, found, &nothing));
+    dwarf->opened[which] = found;
+    return KYMO_OK;
 }
 
 kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which)
 {
     bool is_new = !dwarf->tried[which];
-    kymo_elf_section *section = open_section(dwarf, which);
-    if (is_new && section) {
-        kymo_err err = kymo_elf_load_to(dwarf->elf, section, UINT64_MAX, &dwarf->sections[which]);
+    if (open_section(dwarf, which) == KYMO_OK && is_new) {
+        kymo_err err =
+            kymo_elf_load_to(dwarf->elf, dwarf->opened[which], UINT64_MAX, &dwarf->sections[which]);
         (void)err; /* of a damaged section, use what came before the damage */
     }
     return dwarf->sections[which];
@@ -63,10 +66,10 @@ kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which)
 bool kymo_dwarf_part(kymo_dwarf *dwarf, dwarf_section which, uint64_t begin, uint64_t end,
                      kymo_reader *out)
 {
-    kymo_elf_section *section = open_section(dwarf, which);
-    if (!section || kymo_elf_load_part(dwarf->elf, section, begin, end) != KYMO_OK)
+    if (open_section(dwarf, which) != KYMO_OK ||
+        kymo_elf_load_part(dwarf->elf, dwarf->opened[which], begin, end) != KYMO_OK)
         return false;
-    dwarf->sections[which] = kymo_elf_extent(section);
+    dwarf->sections[which] = kymo_elf_extent(dwarf->opened[which]);
     *out = kymo_reader_part(dwarf->sections[which].data, end, begin, end);
     return true;
 }
@@ -189,18 +192,11 @@ static void find_code(kymo_dwarf *dwarf)
 
 kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out)
 {
-    kymo_elf_section *s = kymo_elf_find(elf, section_names[DWARF_INFO]);
-    if (!s)
-        return KYMO_E_NOT_FOUND;
     kymo_dwarf *dwarf = calloc(1, sizeof *dwarf);
     if (!dwarf)
         return KYMO_E_NOMEM;
     dwarf->elf = elf;
-    dwarf->tried[DWARF_INFO] = true;
-    kymo_span nothing;
-    kymo_err err = kymo_elf_load_begin(elf, s, &nothing);
-    if (err == KYMO_OK)
-        dwarf->opened[DWARF_INFO] = s;
+    kymo_err err = open_section(dwarf, DWARF_INFO);
     find_code(dwarf);
     while (err == KYMO_OK && dwarf->units.len == 0)
         err = dwarf->has_all_units ? KYMO_E_CORRUPT : read_next_unit(dwarf);

@@ -31,6 +31,11 @@ static inline uint32_t kymo_raw_getpid(void)
     return (uint32_t)kymo_syscall3(SYS_getpid, 0, 0, 0);
 }
 
+static inline uint32_t kymo_raw_getppid(void)
+{
+    return (uint32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
+}
+
 /* Sets the calling thread's signal mask, as the kernel has it; before may be NULL. */
 static inline void kymo_raw_set_mask(const uint64_t *mask, uint64_t *before)
 {
