@@ -21,8 +21,8 @@
 #define LENGTH_BYTES 12u
 /* What follows it in the longest header. */
 #define HEADER_BYTES 32u
-/* The entry of a unit itself is mostly shorter. */
-#define ROOT_BYTES 512u
+/* Entries of units and functions are mostly shorter. */
+#define ENTRY_BYTES 512u
 
 static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_INFO] = ".debug_info",
@@ -114,6 +114,15 @@ kymo_reader kymo_dwarf_unit_bytes(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t 
     return unit->is_loaded
                ? kymo_reader_part(dwarf->sections[DWARF_INFO].data, unit->end, begin, unit->end)
                : (kymo_reader){.failed = true};
+}
+
+kymo_reader kymo_dwarf_entry_bytes(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t entry)
+{
+    kymo_reader c;
+    if (unit->is_loaded || unit->end - entry <= ENTRY_BYTES ||
+        !kymo_dwarf_part(dwarf, DWARF_INFO, entry, entry + ENTRY_BYTES, &c))
+        return kymo_dwarf_unit_bytes(dwarf, unit, entry);
+    return c;
 }
 
 /* Reads one header. Returns false if no unit can follow. */
@@ -220,6 +229,7 @@ void kymo_dwarf_close(kymo_dwarf *dwarf)
     for (size_t i = 0; i < dwarf->abbrevs.len; i++)
         kymo_dwarf_abbrevs_free(dwarf->abbrevs.data[i]);
     kymo_vec_deinit(&dwarf->abbrevs);
+    kymo_vec_deinit(&dwarf->line_rows);
     free(dwarf);
 }
 
@@ -260,17 +270,6 @@ static void read_bases(kymo_dwarf *dwarf, dwarf_unit *unit, kymo_reader c,
             break;
         }
     }
-}
-
-/* The unit's root and what follows it, as far as it was read. */
-static kymo_reader root_bytes(kymo_dwarf *dwarf, dwarf_unit *unit)
-{
-    kymo_reader c;
-    uint64_t left = unit->end - unit->first_die;
-    if (unit->is_loaded || left <= ROOT_BYTES ||
-        !kymo_dwarf_part(dwarf, DWARF_INFO, unit->first_die, unit->first_die + ROOT_BYTES, &c))
-        return kymo_dwarf_unit_bytes(dwarf, unit, unit->first_die);
-    return c;
 }
 
 static kymo_err parse_root(kymo_dwarf *dwarf, dwarf_unit *unit, kymo_reader c)
@@ -316,7 +315,7 @@ kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit)
     unit->root_read = true;
     if (err != KYMO_OK)
         return KYMO_E_CORRUPT;
-    err = parse_root(dwarf, unit, root_bytes(dwarf, unit));
+    err = parse_root(dwarf, unit, kymo_dwarf_entry_bytes(dwarf, unit, unit->first_die));
     if (err != KYMO_OK && !unit->is_loaded) /* it is longer than that */
         err = parse_root(dwarf, unit, kymo_dwarf_unit_bytes(dwarf, unit, unit->first_die));
     unit->damaged = err != KYMO_OK;
@@ -327,7 +326,7 @@ kymo_err kymo_dwarf_root_ranges(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t *b
                                 dwarf_range_vec *out)
 {
     KYMO_TRY(kymo_dwarf_read_root(dwarf, unit));
-    kymo_reader c = root_bytes(dwarf, unit);
+    kymo_reader c = kymo_dwarf_entry_bytes(dwarf, unit, unit->first_die);
     const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
     dwarf_extent extent = {0};

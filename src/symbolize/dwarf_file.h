@@ -88,6 +88,27 @@ typedef struct dwarf_unit {
     struct dwarf_line_table *lines;
 } dwarf_unit;
 
+/* A row of a line program. */
+typedef struct dwarf_raw_row {
+    uint64_t address;
+    uint32_t file;
+    uint32_t line;
+} dwarf_raw_row;
+typedef KYMO_VEC(dwarf_raw_row) dwarf_raw_row_vec;
+
+/* The addresses that names are wanted of, sorted. Of a unit with thousands of functions and lines
+ * only what concerns them is kept. */
+typedef struct dwarf_asked {
+    const uint64_t *addresses;
+    size_t n;
+} dwarf_asked;
+
+/* How many of them are below low. */
+static inline size_t kymo_dwarf_asked_from(const dwarf_asked *asked, uint64_t low)
+{
+    return KYMO_COUNT_WHERE(i, asked->n, asked->addresses[i] < low);
+}
+
 typedef struct kymo_dwarf {
     kymo_elf_file *elf;                      /* borrowed */
     kymo_span sections[DWARF_SECTION_COUNT]; /* of .debug_info and .debug_line not all was read */
@@ -99,6 +120,7 @@ typedef struct kymo_dwarf {
     bool has_all_units;
     KYMO_VEC(dwarf_abbrev_table *) abbrevs; /* by offset */
     uint64_t abbrev_bytes;                  /* that were parsed so far */
+    dwarf_raw_row_vec line_rows;            /* memory of line programs, kept for the next one */
     struct kymo_dwarf *alt;                 /* dwz file, borrowed; NULL: none */
     uint64_t code_low; /* [low, high) holds all code; ranges outside are of discarded functions */
     uint64_t code_high;
@@ -124,6 +146,9 @@ bool kymo_dwarf_part(kymo_dwarf *dwarf, dwarf_section which, uint64_t begin, uin
 /* The unit's bytes from `begin`, an offset in .debug_info, to its end. All of it is read: what a
  * reader of its entries needs is not known before. Fails if they cannot be read. */
 kymo_reader kymo_dwarf_unit_bytes(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t begin);
+/* The first bytes of an entry, an offset in the unit, and what follows it: enough for one of usual
+ * length. Who reads beyond them tries again with kymo_dwarf_unit_bytes. */
+kymo_reader kymo_dwarf_entry_bytes(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t entry);
 
 /* Frees a section that will not be needed soon. */
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_functions.c - one pass over a unit's entries makes a table of all code ranges.
+ * dwarf_functions.c - one pass over a unit's entries makes a table of its code ranges.
  *
  * Entries that cannot contain code (variables, parameters, types: nine of ten) are skipped by the
- * size of their abbreviation; subtrees of types and call sites by DW_AT_sibling. Everything else is
- * read, since compilers put functions into namespaces, classes and functions.
+ * size of their abbreviation; subtrees of types and call sites by DW_AT_sibling. A pass for some
+ * addresses does the same with classes, and with functions that have none of them. A pass for all
+ * reads everything else, since compilers put functions into namespaces, classes and functions.
  */
 #include "symbolize/dwarf_functions.h"
 
@@ -23,6 +24,7 @@ typedef struct open_function {
 typedef struct walk {
     kymo_dwarf *dwarf;
     dwarf_unit *unit;
+    const dwarf_asked *asked; /* NULL: everything */
     dwarf_function_table *table;
     dwarf_range_vec ranges; /* of one entry */
     KYMO_VEC(open_function) open;
@@ -50,6 +52,26 @@ const dwarf_function *kymo_dwarf_functions_find(const dwarf_function_table *tabl
     return at == KYMO_INTERVAL_NONE ? NULL : &table->functions.data[table->ranges.data[at].value];
 }
 
+static void take_sibling(const walk *w, kymo_reader *c, const dwarf_attr_spec *spec,
+                         uint64_t *sibling)
+{
+    dwarf_value v;
+    kymo_dwarf_read_value(w->dwarf, w->unit, c, spec, &v);
+    if (v.kind == DWARF_REFERENCE)
+        *sibling = v.number;
+}
+
+/* Goes on at the entry behind the children of this one. Only forwards, within the unit: a sibling
+ * that points back would cause an endless loop. */
+static bool skip_children(const walk *w, kymo_reader *c, uint64_t sibling)
+{
+    const unsigned char *info = w->dwarf->sections[DWARF_INFO].data;
+    if (c->failed || sibling <= (uint64_t)(c->at - info) || sibling >= w->unit->end)
+        return false;
+    c->at = info + sibling;
+    return true;
+}
+
 /* Skips an entry that is not a function; also its children, if they cannot contain code and the
  * entry has a sibling. Returns whether its children follow. */
 static bool step_over(const walk *w, kymo_reader *c, const dwarf_abbrev *abbrev)
@@ -65,6 +87,11 @@ static bool step_over(const walk *w, kymo_reader *c, const dwarf_abbrev *abbrev)
         case DW_TAG_GNU_call_site:
             codeless = true;
             break;
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+            codeless = w->asked != NULL;
+            break;
         default:
             break;
         }
@@ -74,43 +101,49 @@ static bool step_over(const walk *w, kymo_reader *c, const dwarf_abbrev *abbrev)
         kymo_dwarf_skip_entry(unit, c, abbrev);
         return abbrev->has_children;
     }
-    const unsigned char *info = w->dwarf->sections[DWARF_INFO].data;
     uint64_t sibling = 0;
     for (unsigned i = 0; i < abbrev->count; i++) {
-        if (specs[i].name == DW_AT_sibling) {
-            dwarf_value v;
-            kymo_dwarf_read_value(w->dwarf, unit, c, &specs[i], &v);
-            if (v.kind == DWARF_REFERENCE)
-                sibling = v.number;
-        } else {
+        if (specs[i].name == DW_AT_sibling)
+            take_sibling(w, c, &specs[i], &sibling);
+        else
             kymo_dwarf_skip_value(unit, c, &specs[i]);
-        }
     }
-    /* Only forwards, within the unit: a sibling that points back would cause an endless loop. */
-    if (sibling > (uint64_t)(c->at - info) && sibling < unit->end) {
-        c->at = info + sibling;
-        return false;
-    }
-    return true;
+    return !skip_children(w, c, sibling);
 }
 
-/* Reads a subprogram or an inlined one; adds it if it has code. */
+/* Whether the ranges of the entry have an address that is asked for. */
+static bool is_asked(const walk *w)
+{
+    for (size_t i = 0; i < w->ranges.len; i++) {
+        size_t first = kymo_dwarf_asked_from(w->asked, w->ranges.data[i].low);
+        if (first < w->asked->n && w->asked->addresses[first] < w->ranges.data[i].high)
+            return true;
+    }
+    return false;
+}
+
+/* Reads a subprogram or an inlined one; adds it if it has code. *children says whether its children
+ * follow. */
 static kymo_err take_function(walk *w, kymo_reader *c, const dwarf_abbrev *abbrev, uint64_t offset,
-                              uint32_t *added)
+                              uint32_t *added, bool *children)
 {
     *added = KYMO_INTERVAL_NONE;
+    *children = abbrev->has_children;
     const dwarf_unit *unit = w->unit;
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
     dwarf_function f = {.entry = offset,
                         .parent = KYMO_INTERVAL_NONE,
                         .inlined = abbrev->tag == DW_TAG_inlined_subroutine};
     dwarf_extent extent = {0};
+    uint64_t sibling = 0;
     for (unsigned i = 0; i < abbrev->count; i++) {
         const dwarf_attr_spec *spec = &specs[i];
         if (kymo_dwarf_extent_take(w->dwarf, unit, c, spec, &extent))
             continue;
         dwarf_value v;
-        if (f.inlined && spec->name == DW_AT_abstract_origin) {
+        if (spec->name == DW_AT_sibling) {
+            take_sibling(w, c, spec, &sibling);
+        } else if (f.inlined && spec->name == DW_AT_abstract_origin) {
             kymo_dwarf_read_value(w->dwarf, unit, c, spec, &v);
             if (v.kind == DWARF_REFERENCE || v.kind == DWARF_REFERENCE_ALT) {
                 f.entry = v.number;
@@ -126,10 +159,15 @@ static kymo_err take_function(walk *w, kymo_reader *c, const dwarf_abbrev *abbre
             kymo_dwarf_skip_value(unit, c, spec);
         }
     }
-    if (!extent.has || c->failed)
+    if (c->failed)
         return KYMO_OK;
     w->ranges.len = 0;
-    KYMO_TRY(kymo_dwarf_read_extent(w->dwarf, unit, &extent, &w->budget, &w->ranges));
+    if (extent.has)
+        KYMO_TRY(kymo_dwarf_read_extent(w->dwarf, unit, &extent, &w->budget, &w->ranges));
+    if (w->asked && !is_asked(w) && (!*children || skip_children(w, c, sibling))) {
+        *children = false;
+        return KYMO_OK;
+    }
     dwarf_function_table *t = w->table;
     if (w->ranges.len == 0 || t->functions.len >= KYMO_INTERVAL_NONE - 1 ||
         t->ranges.len + w->ranges.len >= KYMO_INTERVAL_NONE - 1)
@@ -180,8 +218,9 @@ static kymo_err walk_entries(walk *w)
             continue;
         }
         uint32_t function;
-        KYMO_TRY(take_function(w, &c, abbrev, offset, &function));
-        if (abbrev->has_children) {
+        bool children;
+        KYMO_TRY(take_function(w, &c, abbrev, offset, &function, &children));
+        if (children) {
             KYMO_TRY(kymo_vec_push(&w->open, (open_function){depth, function}));
             depth++;
         }
@@ -189,12 +228,14 @@ static kymo_err walk_entries(walk *w)
     return KYMO_OK;
 }
 
-kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_function_table **out)
+kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit, const dwarf_asked *asked,
+                                    dwarf_function_table **out)
 {
     KYMO_TRY(kymo_dwarf_read_root(dwarf, unit));
-    walk w = {.dwarf = dwarf, .unit = unit, .table = calloc(1, sizeof *w.table)};
+    walk w = {.dwarf = dwarf, .unit = unit, .asked = asked, .table = calloc(1, sizeof *w.table)};
     if (!w.table)
         return KYMO_E_NOMEM;
+    w.table->has_all = asked == NULL;
     /* Each list of ranges belongs to one entry, so all are at most as long as the section. */
     w.budget = unit->end - unit->offset;
     w.budget += kymo_dwarf_section(dwarf, unit->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES).size;
@@ -210,18 +251,15 @@ kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_f
     return KYMO_OK;
 }
 
-/* Reads one entry. Returns the reference to follow in *next (kind DWARF_NOTHING: none). */
-static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *out,
-                      dwarf_value *next)
+/* Reads one entry. Returns the reference to follow in *next (kind DWARF_NOTHING: none). False: it
+ * is longer than c. */
+static bool parse_name(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader c,
+                       dwarf_function_name *out, dwarf_value *next)
 {
     *next = (dwarf_value){.kind = DWARF_NOTHING};
-    dwarf_unit *unit = kymo_dwarf_unit_at(dwarf, entry);
-    if (!unit || entry < unit->first_die || kymo_dwarf_read_root(dwarf, unit) != KYMO_OK)
-        return;
-    kymo_reader c = kymo_dwarf_unit_bytes(dwarf, unit, entry);
     const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
     if (c.failed || !abbrev)
-        return;
+        return !c.failed;
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
     /* Artificial entries of compilers include members: some are declared elsewhere, and others,
      * such as a lambda's, have an object. */
@@ -266,7 +304,21 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
             break;
         }
     }
-    out->is_wrapper |= is_inline && is_artificial && !is_member;
+    if (!c.failed)
+        out->is_wrapper |= is_inline && is_artificial && !is_member;
+    return !c.failed;
+}
+
+static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *out,
+                      dwarf_value *next)
+{
+    *next = (dwarf_value){.kind = DWARF_NOTHING};
+    dwarf_unit *unit = kymo_dwarf_unit_at(dwarf, entry);
+    if (!unit || entry < unit->first_die || kymo_dwarf_read_root(dwarf, unit) != KYMO_OK)
+        return;
+    kymo_reader c = kymo_dwarf_entry_bytes(dwarf, unit, entry);
+    if (!parse_name(dwarf, unit, c, out, next) && !unit->is_loaded)
+        (void)parse_name(dwarf, unit, kymo_dwarf_unit_bytes(dwarf, unit, entry), out, next);
 }
 
 void kymo_dwarf_function_name(kymo_dwarf *dwarf, uint64_t entry, bool in_alt,

@@ -28,12 +28,18 @@ typedef struct dwarf_function {
 typedef struct dwarf_function_table {
     KYMO_VEC(dwarf_function) functions;
     kymo_intervals ranges; /* value: index of the function */
+    bool has_all;
 } dwarf_function_table;
 
 /* Reads the entries of a unit once. For a damaged unit, uses what came before the damage.
+ *
+ * asked: functions without any of these addresses are stepped over, with all that is in them. In a
+ * valid file that may hide a function with code elsewhere, such as a nested one: where an address
+ * is in no function, look again with NULL, which reads all.
+ *
  * Errors: KYMO_E_CORRUPT (its root cannot be read), KYMO_E_NOMEM. */
 KYMO_NODISCARD
-kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit,
+kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit, const dwarf_asked *asked,
                                     dwarf_function_table **out);
 /* NULL is allowed. */
 void kymo_dwarf_functions_free(dwarf_function_table *table);

@@ -2,8 +2,9 @@
 /*
  * dwarf_lines.c - running line number programs (DWARF 2 to 5).
  *
- * Only address, file and line are kept. Of several rows at one address the last counts. A row equal
- * to the row before is dropped, which halves the table. is_stmt, columns, discriminators and the
+ * Only address, file and line are kept, and only of the addresses that are asked for: a unit has
+ * thousands of rows, of which a profile needs ten. The rows of a sequence are in memory until its
+ * end. Of several rows at one address the last counts. is_stmt, columns, discriminators and the
  * rest are skipped.
  */
 #include "symbolize/dwarf_lines.h"
@@ -14,21 +15,16 @@
 #include "symbolize/dwarf_constants.h"
 
 #define MAX_FORMATS 16
-/* How many sequences with an earlier start are tried if the nearest one ended before the
- * address; in valid files none overlap. */
+/* Sequences that have one address: in valid files one. */
 #define MAX_OVERLAPS 16
-
-typedef struct raw_row {
-    uint64_t address;
-    uint32_t file;
-    uint32_t line;
-} raw_row;
 
 typedef struct program {
     kymo_dwarf *dwarf;
     dwarf_unit unit; /* as the header of the program sees it: its version and sizes */
+    const dwarf_asked *asked;
     dwarf_line_table *table;
-    KYMO_VEC(raw_row) rows; /* of the sequence being read */
+    dwarf_raw_row_vec *rows; /* of the sequence being read */
+    uint64_t last_address;
     bool unsorted;
     uint8_t min_instruction;
     uint8_t line_range;
@@ -46,7 +42,6 @@ void kymo_dwarf_lines_free(dwarf_line_table *table)
     if (!table)
         return;
     kymo_vec_deinit(&table->rows);
-    kymo_vec_deinit(&table->sequences);
     kymo_vec_deinit(&table->files);
     kymo_vec_deinit(&table->directories);
     free(table);
@@ -55,7 +50,6 @@ void kymo_dwarf_lines_free(dwarf_line_table *table)
 size_t kymo_dwarf_lines_bytes(const dwarf_line_table *table)
 {
     return sizeof *table + table->rows.cap * sizeof *table->rows.data +
-           table->sequences.cap * sizeof *table->sequences.data +
            table->files.cap * sizeof *table->files.data +
            table->directories.cap * sizeof *table->directories.data;
 }
@@ -126,47 +120,36 @@ static kymo_err read_names(program *p, kymo_reader *c, bool directories)
 
 static int by_address(const void *a, const void *b)
 {
-    const raw_row *x = a, *y = b;
+    const dwarf_raw_row *x = a, *y = b;
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
 /* Closes the sequence whose rows were collected; `end` is one beyond its code. */
 static kymo_err end_sequence(program *p, uint64_t end)
 {
-    dwarf_line_table *t = p->table;
-    size_t n = p->rows.len;
-    p->rows.len = 0;
+    dwarf_raw_row *rows = p->rows->data;
+    size_t n = p->rows->len;
+    p->rows->len = 0;
     if (n == 0)
         return KYMO_OK;
     if (p->unsorted) /* glibc's qsort merges, so rows of one address keep their order */
-        qsort(p->rows.data, n, sizeof(raw_row), by_address);
+        qsort(rows, n, sizeof *rows, by_address);
     p->unsorted = false;
-    uint64_t low = p->rows.data[0].address;
-    if (end <= low || end - low > UINT32_MAX || low < p->dwarf->code_low ||
-        end > p->dwarf->code_high || t->rows.len > UINT32_MAX - n)
+    p->last_address = 0;
+    uint64_t low = rows[0].address;
+    if (low < p->dwarf->code_low || end > p->dwarf->code_high)
         return KYMO_OK;
-    size_t first = t->rows.len;
-    KYMO_TRY(kymo_vec_reserve(&t->rows, n));
-    for (size_t i = 0; i < n; i++) {
-        const raw_row *raw = &p->rows.data[i];
-        if (i + 1 < n && p->rows.data[i + 1].address == raw->address)
-            continue;
-        dwarf_row row = {(uint32_t)(raw->address - low), raw->file, raw->line};
-        const dwarf_row *last = t->rows.len > first ? &t->rows.data[t->rows.len - 1] : NULL;
-        if (raw->address < end && (!last || last->file != row.file || last->line != row.line))
-            t->rows.data[t->rows.len++] = row;
+    const dwarf_asked *asked = p->asked;
+    for (size_t i = kymo_dwarf_asked_from(asked, low), next = 0;
+         i < asked->n && asked->addresses[i] < end; i++) {
+        uint64_t address = asked->addresses[i];
+        if (p->table->rows.len / MAX_OVERLAPS >= asked->n)
+            return KYMO_OK;
+        next += KYMO_COUNT_WHERE(k, n - next, rows[next + k].address <= address);
+        const dwarf_raw_row *raw = &rows[next - 1];
+        KYMO_TRY(kymo_vec_push(&p->table->rows, (dwarf_row){address, low, raw->file, raw->line}));
     }
-    dwarf_sequence s = {low, end, (uint32_t)first, (uint32_t)(t->rows.len - first)};
-    return kymo_vec_push(&t->sequences, s);
-}
-
-static inline kymo_err add_row(program *p, uint64_t address, uint64_t file, uint64_t line)
-{
-    if (p->rows.len && address < p->rows.data[p->rows.len - 1].address)
-        p->unsorted = true;
-    raw_row row = {address, file > UINT32_MAX ? UINT32_MAX : (uint32_t)file,
-                   line > UINT32_MAX ? 0 : (uint32_t)line};
-    return kymo_vec_push(&p->rows, row);
+    return KYMO_OK;
 }
 
 typedef struct registers {
@@ -176,6 +159,16 @@ typedef struct registers {
 } registers;
 
 static const registers initial = {.file = 1, .line = 1};
+
+static inline kymo_err add_row(program *p, const registers *r)
+{
+    dwarf_raw_row_vec *rows = p->rows;
+    p->unsorted |= r->address < p->last_address;
+    p->last_address = r->address;
+    dwarf_raw_row row = {r->address, r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
+                         r->line > UINT32_MAX ? 0 : (uint32_t)r->line};
+    return kymo_vec_push(rows, row);
+}
 
 static kymo_err run_extended(program *p, kymo_reader *c, registers *r)
 {
@@ -206,7 +199,7 @@ static kymo_err run_standard(program *p, kymo_reader *c, uint8_t opcode, registe
 {
     switch (opcode) {
     case DW_LNS_copy:
-        return add_row(p, r->address, r->file, r->line);
+        return add_row(p, r);
     case DW_LNS_advance_pc:
         r->address += kymo_read_uleb(c) * p->min_instruction;
         return KYMO_OK;
@@ -232,12 +225,14 @@ static kymo_err run_standard(program *p, kymo_reader *c, uint8_t opcode, registe
 static kymo_err run(program *p, kymo_reader *c)
 {
     registers r = initial;
-    while (!c->failed && kymo_reader_left(c) > 0) {
-        uint8_t opcode = kymo_read_u8(c);
+    while (!c->failed && c->at < c->end) {
+        uint8_t opcode = *c->at++;
         if (opcode >= p->opcode_base) {
             r.address += p->special[opcode].address;
             r.line += (uint64_t)(int64_t)p->special[opcode].line;
-            KYMO_TRY(add_row(p, r.address, r.file, r.line));
+            KYMO_TRY(add_row(p, &r));
+        } else if (opcode == DW_LNS_set_column) { /* the most frequent one, of no use */
+            (void)kymo_read_uleb(c);
         } else if (opcode == 0) {
             KYMO_TRY(run_extended(p, c, &r));
         } else {
@@ -293,9 +288,11 @@ static bool read_header(program *p, uint64_t offset, kymo_reader *c, kymo_reader
     return true;
 }
 
-static int by_low(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-    const dwarf_sequence *x = a, *y = b;
+    const dwarf_row *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
     return x->low < y->low ? -1 : x->low > y->low;
 }
 
@@ -312,19 +309,23 @@ static kymo_err build(program *p, const char *comp_dir, uint64_t offset)
     }
     set_special(p);
     KYMO_TRY(run(p, &c));
-    dwarf_line_table *t = p->table;
-    if (t->sequences.len > 1)
-        qsort(t->sequences.data, t->sequences.len, sizeof *t->sequences.data, by_low);
+    if (p->table->rows.len > 1) /* merges, too: the last of equal ones counts */
+        qsort(p->table->rows.data, p->table->rows.len, sizeof *p->table->rows.data, by_place);
     return KYMO_OK;
 }
 
-kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_line_table **out)
+kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, const dwarf_asked *asked,
+                                dwarf_line_table **out)
 {
-    program p = {.dwarf = dwarf, .unit = *unit, .table = calloc(1, sizeof *p.table)};
+    program p = {.dwarf = dwarf,
+                 .unit = *unit,
+                 .asked = asked,
+                 .table = calloc(1, sizeof *p.table),
+                 .rows = &dwarf->line_rows};
     if (!p.table)
         return KYMO_E_NOMEM;
+    p.rows->len = 0;
     kymo_err err = unit->has_lines ? build(&p, unit->comp_dir, unit->line_offset) : KYMO_OK;
-    kymo_vec_deinit(&p.rows);
     if (err != KYMO_OK) {
         kymo_dwarf_lines_free(p.table);
         return err;
@@ -335,16 +336,8 @@ kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_line_
 
 const dwarf_row *kymo_dwarf_lines_find(const dwarf_line_table *table, uint64_t address)
 {
-    size_t i = KYMO_COUNT_WHERE(n, table->sequences.len, table->sequences.data[n].low <= address);
-    for (int tries = 0; i-- > 0 && tries < MAX_OVERLAPS; tries++) {
-        const dwarf_sequence *s = &table->sequences.data[i];
-        if (address >= s->high)
-            continue;
-        const dwarf_row *rows = table->rows.data + s->first_row;
-        size_t rows_before = KYMO_COUNT_WHERE(n, s->n_rows, rows[n].offset <= address - s->low);
-        return rows_before ? &rows[rows_before - 1] : NULL;
-    }
-    return NULL;
+    size_t n = KYMO_COUNT_WHERE(i, table->rows.len, table->rows.data[i].address <= address);
+    return n && table->rows.data[n - 1].address == address ? &table->rows.data[n - 1] : NULL;
 }
 
 bool kymo_dwarf_lines_path(const dwarf_unit *unit, const dwarf_line_table *table, uint32_t file,

@@ -156,7 +156,7 @@ static kymo_err read_bare(kymo_dwarf *dwarf, dwarf_unit_index *index)
         dwarf_function_table *table;
         if (!may_have_code(unit))
             continue;
-        err = kymo_dwarf_functions_build(dwarf, unit, &table);
+        err = kymo_dwarf_functions_build(dwarf, unit, NULL, &table);
         if (err != KYMO_OK) {
             err = err == KYMO_E_CORRUPT ? KYMO_OK : err;
             continue;

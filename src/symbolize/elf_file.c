@@ -162,6 +162,7 @@ static kymo_err read_tables(kymo_elf_file *file)
         return KYMO_E_UNSUPPORTED;
     file->type = head.e_type;
     file->machine = head.e_machine;
+    file->entry = head.e_entry;
     KYMO_TRY(read_segments(file, &head));
     KYMO_TRY(read_sections(file, &head));
     read_build_id(file);

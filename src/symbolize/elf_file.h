@@ -61,6 +61,7 @@ typedef struct kymo_elf_file {
     uint64_t size;
     uint16_t type; /* ET_EXEC, ET_DYN, ... */
     uint16_t machine;
+    uint64_t entry;             /* address at which a program begins; 0: none */
     kymo_elf_section *sections; /* n_sections; [0] is the null section */
     size_t n_sections;
     char *names; /* section names */

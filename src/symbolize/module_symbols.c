@@ -2,9 +2,10 @@
 /*
  * module_symbols.c - finds the functions of addresses in the tables of a module.
  *
- * A batch is handled in order of addresses, so each unit's tables are built once. They are dropped
- * when together they exceed TABLE_BYTES and the batch reaches another unit. So a program with a
- * gigabyte of line tables is symbolized in the memory of one unit.
+ * A batch is handled in order of addresses, so each unit's tables are built once, for the addresses
+ * of the batch. They are dropped when together they exceed TABLE_BYTES and the batch reaches
+ * another unit. So a program with a gigabyte of line tables is symbolized in the memory of one
+ * unit.
  *
  * Names: a DWARF function with a linkage name has that name, demangled. Without one, its
  * system_name is the symbol with the same start. Its name is that symbol's if it is mangled, else
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort_keys.h"
 #include "symbolize/dwarf_functions.h"
 #include "symbolize/dwarf_lines.h"
 
@@ -61,12 +63,28 @@ static kymo_err load_unit(kymo_module_symbols *m, dwarf_unit *unit)
     if (m->table_bytes > TABLE_BYTES)
         drop_tables(m);
     if (!unit->functions)
-        KYMO_TRY(kymo_dwarf_functions_build(m->dwarf, unit, &unit->functions));
+        KYMO_TRY(kymo_dwarf_functions_build(m->dwarf, unit, &m->asked, &unit->functions));
     KYMO_TRY(kymo_vec_push(&m->loaded, unit));
     m->table_bytes += kymo_dwarf_functions_bytes(unit->functions);
     if (!unit->lines)
-        KYMO_TRY(kymo_dwarf_lines_build(m->dwarf, unit, &unit->lines));
+        KYMO_TRY(kymo_dwarf_lines_build(m->dwarf, unit, &m->asked, &unit->lines));
     m->table_bytes += kymo_dwarf_lines_bytes(unit->lines);
+    return KYMO_OK;
+}
+
+/* The function at an address of a unit that is loaded; NULL: none. */
+static kymo_err find_function(kymo_module_symbols *m, dwarf_unit *unit, uint64_t address,
+                              const dwarf_function **out)
+{
+    *out = kymo_dwarf_functions_find(unit->functions, address);
+    if (*out || unit->functions->has_all)
+        return KYMO_OK;
+    dwarf_function_table *all;
+    KYMO_TRY(kymo_dwarf_functions_build(m->dwarf, unit, NULL, &all));
+    m->table_bytes += kymo_dwarf_functions_bytes(all) - kymo_dwarf_functions_bytes(unit->functions);
+    kymo_dwarf_functions_free(unit->functions);
+    unit->functions = all;
+    *out = kymo_dwarf_functions_find(all, address);
     return KYMO_OK;
 }
 
@@ -89,8 +107,8 @@ static kymo_err find_place(kymo_module_symbols *m, uint64_t address, place *out)
         if (err == KYMO_E_NOMEM)
             return err;
         if (err == KYMO_OK) {
-            place p = {unit, kymo_dwarf_functions_find(unit->functions, address),
-                       kymo_dwarf_lines_find(unit->lines, address)};
+            place p = {unit, NULL, kymo_dwarf_lines_find(unit->lines, address)};
+            KYMO_TRY(find_function(m, unit, address, &p.function));
             if (p.function) {
                 *out = p;
                 return KYMO_OK;
@@ -242,6 +260,19 @@ static kymo_err find_extent(kymo_module_symbols *m, uint64_t address, kymo_symbo
     return KYMO_OK;
 }
 
+/* Whether a symbol that is in no unit so far may be in one. A linkage stub is in none. Where a
+ * program begins is the C library's assembler code: assemblers write .debug_aranges, so if there is
+ * any, this code has no debug information. To look on takes the roots of all units, for a symbol
+ * that is in every stack. */
+static bool may_have_unit(const kymo_module_symbols *m, const kymo_elf_symbol *symbol)
+{
+    if (!symbol)
+        return true;
+    uint64_t entry = m->dwarf_elf->entry;
+    bool is_start = entry >= symbol->address && entry < symbol->end;
+    return symbol->rank != KYMO_ELF_RANK_STUB && !(is_start && m->units.ranges.len);
+}
+
 static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_symbol_result *result,
                               kymo_symbol_frames *frames)
 {
@@ -256,9 +287,7 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
     place p = {0};
     if (m->dwarf) {
         KYMO_TRY(find_place(m, address, &p));
-        /* Linkage stubs are in no unit, and the search would go through all. */
-        bool is_stub = symbol && symbol->rank == KYMO_ELF_RANK_STUB;
-        while (!p.unit && !is_stub && kymo_elf_is_code(m->dwarf_elf, address)) {
+        while (!p.unit && may_have_unit(m, symbol) && kymo_elf_is_code(m->dwarf_elf, address)) {
             kymo_err err = kymo_dwarf_units_widen(m->dwarf, &m->units);
             if (err == KYMO_E_NOT_FOUND)
                 break;
@@ -301,11 +330,17 @@ kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *add
         return KYMO_OK;
     KYMO_TRY(open_dwarf(symbols));
     request *order = calloc(n, sizeof *order);
-    if (!order)
+    uint64_t *asked = calloc(n, sizeof *asked);
+    if (!order || !asked) {
+        kymo_vec_free_all(order, asked);
         return KYMO_E_NOMEM;
+    }
     for (size_t i = 0; i < n; i++)
         order[i] = (request){addresses[i], i};
-    qsort(order, n, sizeof *order, by_address);
+    kymo_sort_keys(order, n, sizeof *order, by_address);
+    for (size_t i = 0; i < n; i++)
+        asked[i] = order[i].address;
+    symbols->asked = (dwarf_asked){asked, n};
     kymo_err err = KYMO_OK;
     for (size_t i = 0; i < n && err == KYMO_OK; i++) {
         kymo_symbol_result *result = &results[order[i].position];
@@ -314,6 +349,8 @@ kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *add
         else
             err = symbolize_one(symbols, order[i].address, result, frames);
     }
-    free(order);
+    drop_tables(symbols);
+    symbols->asked = (dwarf_asked){0};
+    kymo_vec_free_all(order, asked);
     return err;
 }

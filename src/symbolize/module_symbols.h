@@ -56,6 +56,7 @@ struct kymo_module_symbols {
     dwarf_unit_index units;
     KYMO_VEC(named_function) functions;
     kymo_index function_index;
+    dwarf_asked asked;             /* the batch; the tables of units are for it alone */
     KYMO_VEC(dwarf_unit *) loaded; /* units with tables in memory */
     size_t table_bytes;            /* of those tables */
     kymo_symbol_status status;

@@ -41,22 +41,18 @@ static const expected cxx_places[] = {
     {"place_lambda", {"operator()", "shapes::build(int)"}, {"PLACE(place_lambda)", "call:lambda"}},
 };
 
-static void check_place(const char *path, const char *source, const expected *want)
+#define PLACES_MAX 8
+
+static void check_answer(const opened *o, const kymo_symbol_result *r, const char *source,
+                         const expected *want)
 {
-    uint64_t address = symbol_value(path, want->place);
-    if (address == 0) /* a stripped file: its whole brother has the same addresses */
-        address = symbol_value(fixture("gcc_dwarf5.so"), want->place);
-    assert_int_not_equal(address, 0);
-    opened o = open_with(path, NULL);
-    kymo_symbol_result r = ask(&o, address);
     uint32_t n = 0;
     while (n < 4 && want->function[n])
         n++;
-    print_message("%s %s\n", path, want->place);
-    assert_true(r.named);
-    assert_int_equal(r.n_frames, n);
+    assert_true(r->named);
+    assert_int_equal(r->n_frames, n);
     for (uint32_t i = 0; i < n; i++) {
-        const kymo_symbol_frame *f = &o.frames.data[r.first_frame + i];
+        const kymo_symbol_frame *f = &o->frames.data[r->first_frame + i];
         assert_string_equal(f->function, want->function[i]);
         assert_non_null(f->file);
         char file[512];
@@ -64,7 +60,32 @@ static void check_place(const char *path, const char *source, const expected *wa
         assert_string_equal(basename(file), source);
         assert_int_equal(f->line, source_line(source, want->at[i]));
     }
+}
+
+/* Asks for n places at once: of a unit only what concerns them is read. */
+static void check_together(const char *path, const char *source, const expected *want, size_t n)
+{
+    uint64_t addresses[PLACES_MAX];
+    kymo_symbol_result r[PLACES_MAX];
+    assert_in_range(n, 1, PLACES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        addresses[i] = symbol_value(path, want[i].place);
+        if (addresses[i] == 0) /* a stripped file: its whole brother has the same addresses */
+            addresses[i] = symbol_value(fixture("gcc_dwarf5.so"), want[i].place);
+        assert_int_not_equal(addresses[i], 0);
+    }
+    opened o = open_with(path, NULL);
+    ok(kymo_module_symbolize(o.module, addresses, n, r, &o.frames));
+    for (size_t i = 0; i < n; i++) {
+        print_message("%s %s of %zu\n", path, want[i].place, n);
+        check_answer(&o, &r[i], source, &want[i]);
+    }
     close_opened(&o);
+}
+
+static void check_place(const char *path, const char *source, const expected *want)
+{
+    check_together(path, source, want, 1);
 }
 
 static void check_all(const char *name)
@@ -76,6 +97,7 @@ static void check_all(const char *name)
     }
     for (size_t i = 0; i < KYMO_ARRAY_LEN(places); i++)
         check_place(path, "places.c", &places[i]);
+    check_together(path, "places.c", places, KYMO_ARRAY_LEN(places));
 }
 
 static void check_cxx(const char *name)
@@ -174,6 +196,22 @@ static void cxx_names(void **state)
     check_cxx("clang_cxx.so");
 }
 
+/* A function whose entry is inside that of a function with other addresses, also where it is the
+ * only one that is asked for. */
+static void nested_function(void **state)
+{
+    (void)state;
+    static const expected all[] = {
+        {"place_nested", {"nested"}, {"PLACE(place_nested)"}},
+        {"place_nest", {"kept_nest"}, {"PLACE(place_nest)"}},
+        {"place_first", {"kept_first"}, {"PLACE(place_first)"}},
+    };
+    const char *path = fixture("gcc_nested.so");
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(all); i++)
+        check_place(path, "nested.c", &all[i]);
+    check_together(path, "nested.c", all, KYMO_ARRAY_LEN(all));
+}
+
 /* A function in two parts: the far one is the same function, under a symbol of its own. */
 static void split_function(void **state)
 {
@@ -230,6 +268,7 @@ int main(void)
         cmocka_unit_test(dwz_moves_names_to_another_file),
         cmocka_unit_test(debug_link),
         cmocka_unit_test(cxx_names),
+        cmocka_unit_test(nested_function),
         cmocka_unit_test(split_function),
         cmocka_unit_test(both_parts_of_a_local_function),
     };
