@@ -13,11 +13,16 @@
 #ifndef KYMO_SYS_PAGES_H
 #define KYMO_SYS_PAGES_H
 
+#include <malloc.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define KYMO_PAGES_HUGE (2u << 20)
+#define KYMO_PAGES_HEAP (16u << 20)
+#define KYMO_PAGES_PLAIN (1u << 20)
 
 /* n elements of size bytes that read as zeros; NULL if there is no address space. */
 static inline void *kymo_pages_take(size_t n, size_t size)
@@ -54,6 +59,21 @@ static inline void *kymo_pages_fill(size_t bytes)
         return NULL;
     (void)madvise(data, bytes, MADV_HUGEPAGE);
     return data;
+}
+
+/* For a process that is about to fill much of its heap: lets it grow in large steps, and asks for
+ * huge pages in the first one, but for its first MiB, which is enough for what is small. To name
+ * the code of a python3.11 took 2100 page faults of 4 KiB, a fifth of all time. */
+static inline void kymo_pages_widen_heap(void)
+{
+    if (!mallopt(M_TOP_PAD, KYMO_PAGES_HEAP) || !mallopt(M_MMAP_THRESHOLD, KYMO_PAGES_PLAIN))
+        return;
+    void *block = malloc(KYMO_PAGES_PLAIN / 2);
+    uintptr_t begin = (uintptr_t)block + KYMO_PAGES_PLAIN, end = (uintptr_t)sbrk(0);
+    free(block);
+    begin = (begin + KYMO_PAGES_HUGE - 1) & ~(uintptr_t)(KYMO_PAGES_HUGE - 1);
+    if (block && begin < end && end - begin <= KYMO_PAGES_HEAP)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 #endif
