@@ -2,6 +2,7 @@
 """`make -j2` of a C project: hundreds of processes that live for tens of milliseconds, each of which
 the recorder meets, follows and says farewell to."""
 import os
+import shutil
 
 from ..bench import percent, times
 from ..measure import Failed, Ratio, interleave, median, run as run_program, spread
@@ -10,7 +11,7 @@ from ..tools import Kymo, Nothing, Perf
 from .programs import c_source
 
 MAKEFILE = """
-CC = gcc
+CC = {compiler}
 CFLAGS = -O1
 objects = {objects}
 all: program
@@ -19,6 +20,12 @@ program: $(objects) main.o
 clean:
 \trm -f *.o program
 """
+
+
+def gcc():
+    """The compiler itself: ccache, which may stand before it in PATH, would not compile again."""
+    path = os.environ["PATH"].split(os.pathsep)
+    return shutil.which("gcc", path=os.pathsep.join(p for p in path if "ccache" not in p))
 
 
 def project(folder, files):
@@ -35,7 +42,7 @@ def project(folder, files):
     with open(os.path.join(folder, "main.c"), "w") as f:
         f.write("int main(void)\n{\n    return 0;\n}\n")
     with open(os.path.join(folder, "Makefile"), "w") as f:
-        f.write(MAKEFILE.format(objects=" ".join(name + ".o" for name in names)))
+        f.write(MAKEFILE.format(objects=" ".join(name + ".o" for name in names), compiler=gcc()))
 
 
 def run(bench):
