@@ -218,18 +218,17 @@ static void read_levels(struct kymo_figures *f, const struct kymo_cgroup_place *
         kymo_figures_set(f, KYMO_FIGURE_CGROUP_HEADROOM, headroom > 0 ? headroom : 0);
 }
 
-static void read_numbers(struct kymo_figures *f, const struct kymo_cgroup_place *place,
-                         const char *root)
+/* One number in a file of its own, if this version of cgroups has it. */
+static void read_number(struct kymo_figures *f, const struct kymo_cgroup_place *place,
+                        const char *root, enum kymo_figure figure)
 {
+    const struct kymo_figure_row *row = &kymo_figure_rows[figure];
+    const char *file = place->version == 1 ? row->key_v1 : row->key;
+    int is_file = row->group == KYMO_GROUP_CGROUP || figure == KYMO_FIGURE_CGROUP_FAILURES;
     char text[64];
-    for (unsigned i = 0; i < KYMO_FIGURE_COUNT; i++) {
-        const struct kymo_figure_row *row = &kymo_figure_rows[i];
-        const char *file = place->version == 1 ? row->key_v1 : row->key;
-        int is_file = row->group == KYMO_GROUP_CGROUP || i == KYMO_FIGURE_CGROUP_FAILURES;
-        if (is_file && file && file[0] &&
-            kymo_proc_file_read(text, sizeof text, "%s%s/%s", root, place->memory, file))
-            kymo_memory_parse_file(f, i, text);
-    }
+    if (is_file && file && file[0] &&
+        kymo_proc_file_read(text, sizeof text, "%s%s/%s", root, place->memory, file))
+        kymo_memory_parse_file(f, figure, text);
 }
 
 void kymo_cgroup_look(struct kymo_cgroup_place *place, const struct kymo_cgroup_mounts *mounts,
@@ -240,25 +239,36 @@ void kymo_cgroup_look(struct kymo_cgroup_place *place, const struct kymo_cgroup_
     kymo_cgroup_find(place, mounts, text);
 }
 
-void kymo_cgroup_read(struct kymo_figures *f, const struct kymo_cgroup_place *place,
-                      const char *root)
+void kymo_cgroup_read_use(struct kymo_figures *f, const struct kymo_cgroup_place *place,
+                          const char *root)
 {
     char text[STAT_BYTES_MAX];
     if (!place->memory[0])
         return;
     int is_v1 = place->version == 1;
-    read_numbers(f, place, root);
+    read_number(f, place, root, KYMO_FIGURE_CGROUP_CURRENT);
+    read_number(f, place, root, KYMO_FIGURE_CGROUP_PEAK);
+    read_levels(f, place, root);
     if (kymo_proc_file_read(text, sizeof text, "%s%s/memory.stat", root, place->memory))
         kymo_memory_parse_words(f, KYMO_GROUP_CGROUP_STAT, is_v1, text);
     if (kymo_proc_file_read(text, sizeof text, "%s%s/%s", root, place->memory,
                             is_v1 ? "memory.oom_control" : "memory.events"))
         kymo_memory_parse_words(f, KYMO_GROUP_CGROUP_EVENTS, is_v1, text);
-    read_levels(f, place, root);
     if (f->is_known[KYMO_FIGURE_CGROUP_CURRENT] && f->is_known[KYMO_FIGURE_CGROUP_INACTIVE_FILE]) {
         int64_t used = f->value[KYMO_FIGURE_CGROUP_CURRENT];
         int64_t unused = f->value[KYMO_FIGURE_CGROUP_INACTIVE_FILE];
         kymo_figures_set(f, KYMO_FIGURE_CGROUP_WORKING_SET, used > unused ? used - unused : 0);
     }
+}
+
+void kymo_cgroup_read_limits(struct kymo_figures *f, const struct kymo_cgroup_place *place,
+                             const char *root)
+{
+    if (!place->memory[0])
+        return;
+    for (unsigned i = 0; i < KYMO_FIGURE_COUNT; i++)
+        if (i != KYMO_FIGURE_CGROUP_CURRENT && i != KYMO_FIGURE_CGROUP_PEAK)
+            read_number(f, place, root, i);
 }
 
 void kymo_cgroup_read_pressure(struct kymo_figures *f, const struct kymo_cgroup_place *place,

@@ -52,9 +52,12 @@ void kymo_cgroup_read_mounts(struct kymo_cgroup_mounts *mounts, const char *root
 /* Where the process's cgroup is now; process is a name of /proc: "self", "123". */
 void kymo_cgroup_look(struct kymo_cgroup_place *place, const struct kymo_cgroup_mounts *mounts,
                       const char *root, const char *process);
-/* Usage, limits, events and stat. */
-void kymo_cgroup_read(struct kymo_figures *f, const struct kymo_cgroup_place *place,
-                      const char *root);
+/* What changes all the time: what is in use, its peak, how far the least limit is, stat, events. */
+void kymo_cgroup_read_use(struct kymo_figures *f, const struct kymo_cgroup_place *place,
+                          const char *root);
+/* The rest: the cgroup's own limits, swap, failures. */
+void kymo_cgroup_read_limits(struct kymo_figures *f, const struct kymo_cgroup_place *place,
+                             const char *root);
 /* The least limit of memory from the process's cgroup up to the mount, all of which count, in
  * either version; UINT64_MAX: there is none. */
 uint64_t kymo_cgroup_limit(const char *root, const char *process);

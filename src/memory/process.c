@@ -51,22 +51,27 @@ static int64_t boot_realtime_ns(void)
     return now_ns > boot_ns ? (int64_t)((now_ns - boot_ns + 5000000) / 10000000 * 10000000) : 0;
 }
 
-void kymo_memory_read_process(struct kymo_figures *f, const char *root, const char *process)
+void kymo_memory_read_use(struct kymo_figures *f, const char *root, const char *process)
 {
     char text[TEXT_BYTES_MAX];
     if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/status", root, process))
         kymo_memory_parse_lines(f, KYMO_GROUP_PROCESS, text);
     if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/stat", root, process))
         kymo_memory_parse_stat(f, text, sysconf(_SC_CLK_TCK), boot_realtime_ns());
-    if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/limits", root, process))
-        kymo_memory_parse_limits(f, text);
     if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/io", root, process))
         kymo_memory_parse_lines(f, KYMO_GROUP_IO, text);
+    count_descriptors(f, root, process);
+}
+
+void kymo_memory_read_limits(struct kymo_figures *f, const char *root, const char *process)
+{
+    char text[TEXT_BYTES_MAX];
+    if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/limits", root, process))
+        kymo_memory_parse_limits(f, text);
     if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/oom_score", root, process))
         kymo_memory_parse_file(f, KYMO_FIGURE_OOM_SCORE, text);
     if (kymo_proc_file_read(text, sizeof text, "%s/proc/%s/oom_score_adj", root, process))
         kymo_memory_parse_file(f, KYMO_FIGURE_OOM_ADJUST, text);
-    count_descriptors(f, root, process);
 }
 
 void kymo_memory_read_maps(struct kymo_figures *f, const char *root, const char *process)

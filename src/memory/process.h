@@ -18,8 +18,10 @@
 #include "base/vec.h"
 #include "memory/figures.h"
 
-/* status, stat, limits, descriptors, OOM score, io */
-void kymo_memory_read_process(struct kymo_figures *f, const char *root, const char *process);
+/* What changes all the time: status, stat, io, descriptors. */
+void kymo_memory_read_use(struct kymo_figures *f, const char *root, const char *process);
+/* What hardly changes: limits, OOM score. */
+void kymo_memory_read_limits(struct kymo_figures *f, const char *root, const char *process);
 /* smaps_rollup: the kernel walks all pages, some 1 ms for a GiB. */
 void kymo_memory_read_maps(struct kymo_figures *f, const char *root, const char *process);
 /* PSI of the whole system. */

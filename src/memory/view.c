@@ -20,8 +20,10 @@ static kymo_err read_cgroup(struct kymo_memory_view *v, const char *process, uin
         return KYMO_E_NOMEM;
     kymo_cgroup_read_mounts(mounts, "");
     kymo_cgroup_look(&v->cgroup, mounts, "", process);
-    if (parts & KYMO_MEMORY_CGROUP)
-        kymo_cgroup_read(&v->figures, &v->cgroup, "");
+    if (parts & KYMO_MEMORY_CGROUP) {
+        kymo_cgroup_read_use(&v->figures, &v->cgroup, "");
+        kymo_cgroup_read_limits(&v->figures, &v->cgroup, "");
+    }
     if (parts & KYMO_MEMORY_PRESSURE)
         kymo_cgroup_read_pressure(&v->figures, &v->cgroup, "");
     free(mounts);
@@ -36,8 +38,10 @@ kymo_err kymo_memory_view_read(struct kymo_memory_view *v, const char *process, 
     while (len > 0 && name[len - 1] == '\n')
         name[--len] = '\0';
     kymo_utf8_copy(v->name, sizeof v->name, name, strlen(name));
-    if (parts & KYMO_MEMORY_PROCESS)
-        kymo_memory_read_process(&v->figures, "", process);
+    if (parts & KYMO_MEMORY_PROCESS) {
+        kymo_memory_read_use(&v->figures, "", process);
+        kymo_memory_read_limits(&v->figures, "", process);
+    }
     if (parts & KYMO_MEMORY_MAPS)
         kymo_memory_read_maps(&v->figures, "", process);
     if (parts & (KYMO_MEMORY_CGROUP | KYMO_MEMORY_PRESSURE))

@@ -12,6 +12,8 @@
 
 /* Between the first look and the second; then twice that, up to the period. */
 #define FIRST_PERIOD_NS 10000000u
+/* Limits, which hardly change, are read at each of so many looks: they are a third of the cost. */
+#define LIMITS_LOOKS 8u
 /* Processes that the program starts by hundreds end before that. */
 #define YOUNG_NS 100000000u
 
@@ -94,6 +96,7 @@ struct kymo_telemetry {
     uint8_t has_base[KYMO_ARRAY_LEN(tracks)]; /* of what grows: what it was first */
     int64_t base[KYMO_ARRAY_LEN(tracks)];
     uint64_t step_ns, next_ns;
+    uint32_t looks;
     uint64_t before_ns; /* of the look before; 0: this is the first */
     struct kymo_figures before;
     struct kymo_figures now;
@@ -140,12 +143,17 @@ void kymo_telemetry_destroy(kymo_telemetry *t)
 static void look(kymo_telemetry *t)
 {
     const char *root = t->config.root;
+    int has_limits = t->looks++ % LIMITS_LOOKS == 0;
     memset(&t->now, 0, sizeof t->now);
-    kymo_memory_read_process(&t->now, root, t->name);
+    kymo_memory_read_use(&t->now, root, t->name);
+    if (has_limits)
+        kymo_memory_read_limits(&t->now, root, t->name);
     if (!t->shared)
         return;
     kymo_cgroup_look(&t->shared->place, &t->shared->mounts, root, t->name);
-    kymo_cgroup_read(&t->now, &t->shared->place, root);
+    kymo_cgroup_read_use(&t->now, &t->shared->place, root);
+    if (has_limits)
+        kymo_cgroup_read_limits(&t->now, &t->shared->place, root);
     kymo_memory_read_pressure(&t->now, root);
 }
 

@@ -12,7 +12,8 @@ static void look(void)
     memset(&f, 0, sizeof f);
     kymo_cgroup_read_mounts(&mounts, tree);
     kymo_cgroup_look(&place, &mounts, tree, "7");
-    kymo_cgroup_read(&f, &place, tree);
+    kymo_cgroup_read_use(&f, &place, tree);
+    kymo_cgroup_read_limits(&f, &place, tree);
     kymo_cgroup_read_pressure(&f, &place, tree);
 }
 

@@ -17,7 +17,8 @@ static void expect(enum kymo_figure figure, int64_t value)
 static void look(const char *root, const char *process)
 {
     memset(&f, 0, sizeof f);
-    kymo_memory_read_process(&f, root, process);
+    kymo_memory_read_use(&f, root, process);
+    kymo_memory_read_limits(&f, root, process);
     kymo_memory_read_maps(&f, root, process);
     kymo_memory_read_pressure(&f, root);
 }

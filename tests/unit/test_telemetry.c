@@ -10,12 +10,14 @@
 #define BEGIN (SECOND - YOUNG)
 
 /* What was told: the counters by name, and the counts of each. */
+#define COUNTS_MAX 16
+
 static struct told {
     char name[32];
     uint32_t counter, kind, flags;
     int counts;
-    uint64_t time_ns[8];
-    int64_t value[8];
+    uint64_t time_ns[COUNTS_MAX];
+    int64_t value[COUNTS_MAX];
 } told[32];
 static int told_count, categories;
 
@@ -50,7 +52,7 @@ static kymo_err on_count(void *context, const kymo_event_count *e)
         struct told *t = &told[i];
         if (t->counter != e->counter)
             continue;
-        assert_true(t->counts < 8);
+        assert_true(t->counts < COUNTS_MAX);
         t->time_ns[t->counts] = e->time_ns;
         t->value[t->counts++] = e->value;
         return KYMO_OK;
@@ -217,9 +219,26 @@ static void limits_and_peaks_are_told_at_the_end(void **state)
     assert_int_equal(infos[0].time_ns, 2 * SECOND);
     assert_string_equal(infos[1].key, "cgroup.max_bytes");
     assert_int_equal(infos[1].value, 900);
-    assert_int_equal(infos[1].time_ns, 3 * SECOND);
+    assert_int_equal(infos[1].time_ns, SECOND);
     assert_string_equal(infos[3].key, "cgroup.headroom_bytes");
     assert_int_equal(infos[3].value, 400);
+    kymo_telemetry_destroy(t);
+}
+
+/* What hardly changes is not read at each look. */
+static void limits_are_read_again_after_eight_looks(void **state)
+{
+    (void)state;
+    put_machine();
+    kymo_telemetry *t = create(1, SECOND);
+    look(t, SECOND);
+    tree_put("/cg/a/memory.max", "800\n");
+    for (uint64_t i = 2; i <= 12; i++)
+        look(t, i * SECOND);
+    assert_int_equal(kymo_telemetry_finish(t), KYMO_OK);
+    assert_string_equal(infos[0].key, "cgroup.max_bytes");
+    assert_int_equal(infos[0].value, 800);
+    assert_int_equal(infos[0].time_ns, 9 * SECOND);
     kymo_telemetry_destroy(t);
 }
 
@@ -243,8 +262,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, tree_begin, tree_end)
-        CASE(what_changes_has_its_track),          CASE(looks_come_quickly_at_first),
-        CASE(what_is_shared_is_the_programs),      CASE(limits_and_peaks_are_told_at_the_end),
+        CASE(what_changes_has_its_track),
+        CASE(looks_come_quickly_at_first),
+        CASE(what_is_shared_is_the_programs),
+        CASE(limits_and_peaks_are_told_at_the_end),
+        CASE(limits_are_read_again_after_eight_looks),
         CASE(a_process_that_is_gone_says_nothing),
 #undef CASE
     };
