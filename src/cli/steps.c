@@ -13,7 +13,6 @@
 #include "kymo/encode.h"
 #include "kymo/import.h"
 #include "symbolize/finish.h"
-#include "sys/pages.h"
 #include "views/terminal.h"
 
 static void on_step(void *data, const char *what)
@@ -52,7 +51,6 @@ void kymo_store_names(int fd, const char *path, int quiet)
     kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "reading symbols");
-    kymo_pages_widen_heap();
     kymo_err err = kymo_store_symbols(fd, 0, &progress, &detail);
     kymo_progress_end(&bar);
     if (err != KYMO_OK)
@@ -69,7 +67,6 @@ static int load(int fd, const char *path, int is_own, const kymo_load_how *how, 
     kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "reading");
-    kymo_pages_widen_heap();
     kymo_err err = kymo_finish_load(path, fd, how, &progress, out, &info, &detail);
     kymo_progress_end(&bar);
     if (err == KYMO_E_CORRUPT && kymo_foreign_say(fd, path))

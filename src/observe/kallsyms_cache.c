@@ -18,7 +18,6 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "sys/cache_folder.h"
-#include "sys/pages.h"
 #include "sys/write_all.h"
 
 #define FILE_NAME "kallsyms"
@@ -92,7 +91,7 @@ kymo_err kymo_kallsyms_cache_load(int folder, uint64_t key, kymo_kallsyms **out)
         return KYMO_E_NOT_FOUND;
     kymo_bytes bytes;
     kymo_bytes_init(&bytes, CACHE_BYTES_MAX);
-    bytes.data = kymo_pages_fill((size_t)size + 1);
+    bytes.data = malloc((size_t)size + 1);
     kymo_err err = KYMO_E_NOMEM;
     if (bytes.data) {
         bytes.cap = (size_t)size + 1;

@@ -22,7 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <zlib.h>
 
@@ -41,8 +40,8 @@
 #define COMPRESS_ZLIB 1u
 /* A file that changed so recently may change again without another ctime. */
 #define SETTLED_S 2
-/* Of a larger section that is read in parts, a huge page for each would be more than its parts. */
-#define HUGE_PARTS_TO (64u << 20)
+/* From here on a section's bytes are memory of its own, which is there once it is touched. */
+#define SPARSE_FROM (1u << 20)
 #define PART_BYTES KYMO_SECTION_CACHE_BLOCK
 /* Parts that are read ahead, where the part before is there: headers of units are read in order. */
 #define AHEAD 16u
@@ -85,7 +84,10 @@ void kymo_elf_content_free(struct kymo_elf_content **content)
     kymo_cached_section_close(c->cached);
     end_inflating(c);
     free(c->parts);
-    free(c->data);
+    if (c->size >= SPARSE_FROM)
+        kymo_pages_give(c->data, c->size + 1, 1);
+    else
+        free(c->data);
     free(c);
     *content = NULL;
 }
@@ -278,8 +280,6 @@ static bool set_key(const kymo_elf_file *file, const kymo_elf_section *s,
 static kymo_err begin_parts(struct kymo_elf_content *c)
 {
     c->parts = calloc(c->size / PART_BYTES / 64 + 1, sizeof *c->parts);
-    if (c->size > HUGE_PARTS_TO)
-        (void)madvise(c->data, c->size, MADV_NOHUGEPAGE);
     return c->parts ? KYMO_OK : KYMO_E_NOMEM;
 }
 
@@ -290,7 +290,7 @@ static kymo_err begin(const kymo_elf_file *file, const kymo_elf_section *s,
     kymo_err err = find_packing(file, s, c, &packed);
     if (err != KYMO_OK)
         return err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
-    c->data = kymo_pages_fill(c->size + 1);
+    c->data = c->size >= SPARSE_FROM ? kymo_pages_take(c->size + 1, 1) : malloc(c->size + 1);
     if (!c->data)
         return KYMO_E_NOMEM;
     c->data[c->size] = 0;
