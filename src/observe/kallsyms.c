@@ -22,6 +22,7 @@
 #define TEXT_MAX (256u << 20)
 /* A name says nothing of an address that lies farther behind it: modules leave gaps. */
 #define FUNCTION_MAX (1ull << 20)
+#define PREFIX "__pfx_"
 /* The per-CPU variables that some kernels list first take less; one of them is not at 0. */
 #define PROBE_BYTES 65536u
 
@@ -186,6 +187,29 @@ static void keep_one_each(kymo_kallsyms *t)
     t->symbols.len = kept;
 }
 
+/* The kernel has a symbol for the room before each function (__pfx_NAME), which is half of its
+ * symbols. What runs there, if anything, counts the call of the function. */
+static void join_prefixes(kymo_kallsyms *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->symbols.len; i++) {
+        struct kymo_kallsyms_symbol s = t->symbols.data[i];
+        const struct kymo_kallsyms_symbol *next = &t->symbols.data[i + 1];
+        if (i + 1 < t->symbols.len && next->module == s.module &&
+            next->address - s.address <= UINT8_MAX && kymo_kallsyms_is_code(next->type) &&
+            strncmp(t->text + s.name, PREFIX, strlen(PREFIX)) == 0 &&
+            strncmp(t->text + next->name, PREFIX, strlen(PREFIX)) != 0) {
+            uint64_t begin = s.address;
+            s = *next;
+            s.prefix = (uint8_t)(s.address - begin);
+            s.address = begin;
+            i++;
+        }
+        t->symbols.data[kept++] = s;
+    }
+    t->symbols.len = kept;
+}
+
 static kymo_err parse_lines(kymo_kallsyms *t, size_t len)
 {
     KYMO_TRY(
@@ -227,6 +251,7 @@ kymo_err kymo_kallsyms_parse(const char *text, size_t len, kymo_kallsyms **out)
         return err;
     }
     keep_one_each(t);
+    join_prefixes(t);
     *out = t;
     return KYMO_OK;
 }
@@ -286,7 +311,8 @@ enum kymo_kallsym_answer kymo_kallsyms_find(const kymo_kallsyms *t, uint64_t add
     if (!kymo_kallsyms_is_code(s->type) || s->address > address ||
         address - s->address >= FUNCTION_MAX || s->address < m->base || !t->text[s->name])
         return KYMO_KALLSYM_NONE;
-    *out = (struct kymo_kallsym){(uint32_t)(low - 1), s->address - m->base, address - s->address,
-                                 t->text + s->name, m->name};
+    uint64_t begin = s->address + s->prefix;
+    *out = (struct kymo_kallsym){(uint32_t)(low - 1), begin - m->base,
+                                 address > begin ? address - begin : 0, t->text + s->name, m->name};
     return KYMO_KALLSYM_FOUND;
 }

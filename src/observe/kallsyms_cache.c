@@ -28,7 +28,7 @@
 
 uint64_t kymo_kallsyms_key(const char *boot_id, const char *modules)
 {
-    static const uint64_t version = 1; /* of the file */
+    static const uint64_t version = 2; /* of the file */
     if (!*boot_id)
         return 0;
     uint64_t key = kymo_hash_bytes(boot_id, strlen(boot_id), version);

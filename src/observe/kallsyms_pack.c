@@ -87,7 +87,6 @@ static kymo_err put_symbols(struct packing *p, const kymo_kallsyms *table, uint3
         if (row.module == KYMO_KALLSYMS_MODULES_MAX || (!is_code && after_data_of == row.module))
             continue;
         after_data_of = is_code ? -1 : row.module;
-        row.reserved = 0;
         KYMO_TRY(put_text(p, is_code ? name : "", &row.name));
         KYMO_TRY(kymo_bytes_append(p->out, &row, sizeof row));
         (*count)++;

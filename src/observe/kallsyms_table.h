@@ -22,7 +22,7 @@ struct kymo_kallsyms_symbol {
     uint32_t name; /* offset in the text */
     uint16_t module;
     char type;
-    char reserved;
+    uint8_t prefix; /* bytes that lie before the function itself, and are its own */
 };
 
 struct kymo_kallsyms_module {

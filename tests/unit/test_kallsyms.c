@@ -28,6 +28,8 @@ static const char text[] = "0000000000000000 A fixed_percpu_data\n"
                            "ffffffffc0300000 t ext4_read\t[ext4]\n"
                            "ffffffffc0310000 t bpf_prog_1\t[bpf]\n";
 
+#define KEY 0x1234567890abcdefull
+
 static kymo_kallsyms *table;
 
 static int begin(void **state)
@@ -65,6 +67,36 @@ static void addresses_have_names(void **state)
     expect(0xffffffffc0300010, "ext4_read", "[ext4]", 0, 0x10);
     expect(0xffffffffc0300050, "helper", "[ext4]", 0x40, 0x10);
     expect(0xffffffffc0310008, "bpf_prog_1", "[bpf]", 0, 8);
+}
+
+/* The room before a function is the function's, which begins behind it; of other names at its
+ * address the better one stays. */
+static void the_room_before_a_function_is_its_own(void **state)
+{
+    (void)state;
+    static const char lines[] = "ffffffff9a000000 T _text\n"
+                                "ffffffff9a000100 t before\n"
+                                "ffffffff9a0001f0 t __pfx_ksys_read\n"
+                                "ffffffff9a000200 t alias\n"
+                                "ffffffff9a000200 T ksys_read\n"
+                                "ffffffff9a000300 t __pfx_of_nothing\n"
+                                "ffffffff9a000600 t after\n";
+    kymo_kallsyms *whole = table;
+    kymo_bytes bytes;
+    kymo_bytes_init(&bytes, 1 << 20);
+    assert_int_equal(kymo_kallsyms_parse(lines, sizeof lines - 1, &table), KYMO_OK);
+    assert_int_equal(kymo_kallsyms_pack(table, KEY, &bytes), KYMO_OK);
+    for (int packed = 0; packed < 2; packed++) {
+        expect(BASE + 0x1ef, "before", KYMO_KERNEL_NAME, 0x100, 0xef);
+        expect(BASE + 0x1f4, "ksys_read", KYMO_KERNEL_NAME, 0x200, 0);
+        expect(BASE + 0x204, "ksys_read", KYMO_KERNEL_NAME, 0x200, 4);
+        expect(BASE + 0x304, "__pfx_of_nothing", KYMO_KERNEL_NAME, 0x300, 4);
+        kymo_kallsyms_destroy(table);
+        if (!packed)
+            assert_int_equal(kymo_kallsyms_unpack(&bytes, KEY, &table), KYMO_OK);
+    }
+    kymo_bytes_deinit(&bytes);
+    table = whole;
 }
 
 static void what_has_no_name_gets_none(void **state)
@@ -118,8 +150,6 @@ static void probe_and_table_agree(void **state)
 }
 
 /* ---- as a file ---- */
-
-#define KEY 0x1234567890abcdefull
 
 static kymo_bytes packed(void)
 {
@@ -241,6 +271,7 @@ int main(void)
         cmocka_unit_test(keys_tell_kernels_apart),
         cmocka_unit_test_setup_teardown(the_file_is_ours_alone, begin, end),
         cmocka_unit_test_setup_teardown(addresses_have_names, begin, end),
+        cmocka_unit_test(the_room_before_a_function_is_its_own),
         cmocka_unit_test_setup_teardown(what_has_no_name_gets_none, begin, end),
         cmocka_unit_test(hidden_addresses_are_no_names),
         cmocka_unit_test(broken_lines_are_left_out),
