@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/str.h"
 #include "observe/kallsyms_table.h"
 
 #define FILE_PATH "/proc/kallsyms"
@@ -197,8 +198,8 @@ static void join_prefixes(kymo_kallsyms *t)
         const struct kymo_kallsyms_symbol *next = &t->symbols.data[i + 1];
         if (i + 1 < t->symbols.len && next->module == s.module &&
             next->address - s.address <= UINT8_MAX && kymo_kallsyms_is_code(next->type) &&
-            strncmp(t->text + s.name, PREFIX, strlen(PREFIX)) == 0 &&
-            strncmp(t->text + next->name, PREFIX, strlen(PREFIX)) != 0) {
+            kymo_str_starts(t->text + s.name, PREFIX) &&
+            !kymo_str_starts(t->text + next->name, PREFIX)) {
             uint64_t begin = s.address;
             s = *next;
             s.prefix = (uint8_t)(s.address - begin);

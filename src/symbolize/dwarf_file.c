@@ -229,7 +229,6 @@ void kymo_dwarf_close(kymo_dwarf *dwarf)
     for (size_t i = 0; i < dwarf->abbrevs.len; i++)
         kymo_dwarf_abbrevs_free(dwarf->abbrevs.data[i]);
     kymo_vec_deinit(&dwarf->abbrevs);
-    kymo_vec_deinit(&dwarf->line_rows);
     free(dwarf);
 }
 

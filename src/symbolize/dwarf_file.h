@@ -88,14 +88,6 @@ typedef struct dwarf_unit {
     struct dwarf_line_table *lines;
 } dwarf_unit;
 
-/* A row of a line program. */
-typedef struct dwarf_raw_row {
-    uint64_t address;
-    uint32_t file;
-    uint32_t line;
-} dwarf_raw_row;
-typedef KYMO_VEC(dwarf_raw_row) dwarf_raw_row_vec;
-
 /* The addresses that names are wanted of, sorted. Of a unit with thousands of functions and lines
  * only what concerns them is kept. */
 typedef struct dwarf_asked {
@@ -120,7 +112,6 @@ typedef struct kymo_dwarf {
     bool has_all_units;
     KYMO_VEC(dwarf_abbrev_table *) abbrevs; /* by offset */
     uint64_t abbrev_bytes;                  /* that were parsed so far */
-    dwarf_raw_row_vec line_rows;            /* memory of line programs, kept for the next one */
     struct kymo_dwarf *alt;                 /* dwz file, borrowed; NULL: none */
     uint64_t code_low; /* [low, high) holds all code; ranges outside are of discarded functions */
     uint64_t code_high;

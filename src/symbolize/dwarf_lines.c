@@ -18,12 +18,18 @@
 /* Sequences that have one address: in valid files one. */
 #define MAX_OVERLAPS 16
 
+typedef struct raw_row {
+    uint64_t address;
+    uint32_t file;
+    uint32_t line;
+} raw_row;
+
 typedef struct program {
     kymo_dwarf *dwarf;
     dwarf_unit unit; /* as the header of the program sees it: its version and sizes */
     const dwarf_asked *asked;
     dwarf_line_table *table;
-    dwarf_raw_row_vec *rows; /* of the sequence being read */
+    KYMO_VEC(raw_row) rows; /* of the sequence being read */
     uint64_t last_address;
     bool unsorted;
     uint8_t min_instruction;
@@ -120,16 +126,16 @@ static kymo_err read_names(program *p, kymo_reader *c, bool directories)
 
 static int by_address(const void *a, const void *b)
 {
-    const dwarf_raw_row *x = a, *y = b;
+    const raw_row *x = a, *y = b;
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
 /* Closes the sequence whose rows were collected; `end` is one beyond its code. */
 static kymo_err end_sequence(program *p, uint64_t end)
 {
-    dwarf_raw_row *rows = p->rows->data;
-    size_t n = p->rows->len;
-    p->rows->len = 0;
+    raw_row *rows = p->rows.data;
+    size_t n = p->rows.len;
+    p->rows.len = 0;
     if (n == 0)
         return KYMO_OK;
     if (p->unsorted) /* glibc's qsort merges, so rows of one address keep their order */
@@ -146,7 +152,7 @@ static kymo_err end_sequence(program *p, uint64_t end)
         if (p->table->rows.len / MAX_OVERLAPS >= asked->n)
             return KYMO_OK;
         next += KYMO_COUNT_WHERE(k, n - next, rows[next + k].address <= address);
-        const dwarf_raw_row *raw = &rows[next - 1];
+        const raw_row *raw = &rows[next - 1];
         KYMO_TRY(kymo_vec_push(&p->table->rows, (dwarf_row){address, low, raw->file, raw->line}));
     }
     return KYMO_OK;
@@ -162,12 +168,11 @@ static const registers initial = {.file = 1, .line = 1};
 
 static inline kymo_err add_row(program *p, const registers *r)
 {
-    dwarf_raw_row_vec *rows = p->rows;
     p->unsorted |= r->address < p->last_address;
     p->last_address = r->address;
-    dwarf_raw_row row = {r->address, r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
-                         r->line > UINT32_MAX ? 0 : (uint32_t)r->line};
-    return kymo_vec_push(rows, row);
+    raw_row row = {r->address, r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
+                   r->line > UINT32_MAX ? 0 : (uint32_t)r->line};
+    return kymo_vec_push(&p->rows, row);
 }
 
 static kymo_err run_extended(program *p, kymo_reader *c, registers *r)
@@ -317,15 +322,12 @@ static kymo_err build(program *p, const char *comp_dir, uint64_t offset)
 kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, const dwarf_asked *asked,
                                 dwarf_line_table **out)
 {
-    program p = {.dwarf = dwarf,
-                 .unit = *unit,
-                 .asked = asked,
-                 .table = calloc(1, sizeof *p.table),
-                 .rows = &dwarf->line_rows};
+    program p = {
+        .dwarf = dwarf, .unit = *unit, .asked = asked, .table = calloc(1, sizeof *p.table)};
     if (!p.table)
         return KYMO_E_NOMEM;
-    p.rows->len = 0;
     kymo_err err = unit->has_lines ? build(&p, unit->comp_dir, unit->line_offset) : KYMO_OK;
+    kymo_vec_deinit(&p.rows);
     if (err != KYMO_OK) {
         kymo_dwarf_lines_free(p.table);
         return err;
