@@ -88,15 +88,19 @@ static void print_status(kymo_agent *agent)
            (unsigned long long)s.delivered);
 }
 
-/* An interval without samples makes no profile, and on a busy machine the first one may have none.
- */
+/* An interval without samples makes no profile, and on a busy machine the first one may have none:
+ * then the next one is flushed. So one profile is delivered. */
 static void flush_until_delivered(kymo_agent *agent)
 {
     kymo_agent_status s = {.size = sizeof s};
+    uint64_t empty = 0;
     printf("\"flush\":%d,", kymo_agent_flush(agent));
     while (kymo_agent_get_status(agent, &s) == KYMO_OK && s.delivered == 0) {
+        usleep(10000);
+        if (s.empty == empty)
+            continue;
+        empty = s.empty;
         main_ns += burn_ns(in_main, 20000000);
-        usleep(100000);
         (void)kymo_agent_flush(agent);
     }
 }

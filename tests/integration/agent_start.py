@@ -71,7 +71,7 @@ def flushed():
     place = folder() / "profiles"
     truth = started("flush", place, "report=1h")
     check(truth["flush"] == 0 and truth["delivered"] >= 1, f"{truth}")
-    check(len(profiles(place)) >= 2, f"{len(profiles(place))} profiles")
+    check(len(profiles(place)) == 2, f"{len(profiles(place))} profiles")
 
 
 @case
