@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,7 +51,8 @@ struct record {
     kymo_output_names names;
     kymo_spool spool;
     struct kymo_finisher finisher;
-    pid_t recorder; /* that wanted a finisher; 0: none did */
+    pid_t recorder;    /* that wanted a finisher; 0: none did */
+    uint8_t *is_begun; /* by output; shared with the finisher; NULL: there is none */
 };
 
 /* Returns -1 to go on, else an exit status. */
@@ -229,10 +231,14 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
     uint64_t bytes = 0;
     int status = KYMO_EXIT_OK;
     kymo_output *recording = NULL;
+    int is_finisher = r->recorder && r->recorder != getpid();
     struct kymo_shown shown = {.flags = (r->options.all_counters ? KYMO_ENCODE_ALL_COUNTERS : 0u) |
                                         (r->no_source ? KYMO_ENCODE_NO_SOURCE : 0u)};
     for (size_t i = 0; i < r->n_outputs; i++) {
         kymo_output *output = &r->outputs[i];
+        /* The recorder found nothing there: what is there now is its own, and maybe complete. */
+        if (is_finisher && r->is_begun[i])
+            output->force = 1;
         if (kymo_output_settle(output, &r->names, &detail) != KYMO_OK) {
             status = kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
             continue;
@@ -241,16 +247,19 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
             recording = output;
             continue;
         }
-        if (r->recorder && r->recorder != getpid())
+        if (is_finisher)
             kymo_atomic_file_remove_left(output->path, r->recorder);
+        if (r->is_begun)
+            r->is_begun[i] = 1;
         int written = kymo_write_output(profile, output, shown, r->quiet, &bytes);
+        if (r->is_begun)
+            r->is_begun[i] = written == KYMO_EXIT_OK;
         if (written != KYMO_EXIT_OK) {
             status = written;
             continue;
         }
         say_written(r, output, bytes);
     }
-    kymo_finisher_stop(&r->finisher);
     if (recording) {
         if (move_spool(r, recording, &bytes) == KYMO_EXIT_OK) {
             say_written(r, recording, bytes);
@@ -385,9 +394,10 @@ static int finish(struct record *r)
         if (status == KYMO_EXIT_OK && !r->quiet)
             print_next(r, has_heap);
     } else {
-        kymo_finisher_stop(&r->finisher);
         keep_spool(r);
     }
+    /* Not before the spool's name is gone: kymo may be killed in between. */
+    kymo_finisher_stop(&r->finisher);
     sigaction(SIGINT, &before, NULL);
     kymo_profile_destroy(profile);
     return status;
@@ -409,9 +419,17 @@ static void start_finisher(struct record *r)
     for (size_t i = 0; i < r->n_outputs; i++)
         if (r->outputs[i].is_special)
             return;
-    r->recorder = getpid();
-    r->finisher = (struct kymo_finisher){&r->spool, finish_for_killed, r, -1, {0, NULL}};
-    kymo_err err = wants_encoding(r) ? kymo_finisher_start(&r->finisher) : KYMO_OK;
+    if (!wants_encoding(r))
+        return;
+    void *shared =
+        mmap(NULL, r->n_outputs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    kymo_err err = shared == MAP_FAILED ? kymo_err_from_errno(errno) : KYMO_OK;
+    if (err == KYMO_OK) {
+        r->is_begun = shared;
+        r->recorder = getpid();
+        r->finisher = (struct kymo_finisher){&r->spool, finish_for_killed, r, -1, {0, NULL}};
+        err = kymo_finisher_start(&r->finisher);
+    }
     if (err != KYMO_OK)
         kymo_info("if kymo is killed, the recording stays as it is: %s", kymo_err_text(err));
 }

@@ -271,6 +271,16 @@ def killed_late():
 
 
 @case
+def killed_at_the_very_end():
+    """Its file is complete, and the recording is about to be deleted."""
+    where = folder()
+    result = run([KYMO, "record", "-q", "-o", where / "r.jfr", "--", "/bin/true"],
+                 env={**os.environ, "LD_PRELOAD": str(BUILD / "tests" / "integration" / "libkilled_in_unlink.so")})
+    check(result.status == 137, f"kymo's status is {result.status}")
+    wait_until("the recording's end", lambda: [f.name for f in where.iterdir()] == ["r.jfr"])
+
+
+@case
 def not_killed():
     """The other process is gone before kymo is, and there is none where only a recording is written."""
     where = folder()
