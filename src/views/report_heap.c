@@ -8,6 +8,9 @@
 #include "base/str.h"
 #include "views/report_text.h"
 
+/* Allocators that were not seen, of programs that differ. */
+#define NOT_SEEN_LINES 8u
+
 static const char *format(char out[40], double bytes)
 {
     static const kymo_sample_type of_bytes = {.unit = "bytes"};
@@ -85,6 +88,46 @@ static void print_what(const kymo_terminal *t, const kymo_profile *profile,
     fputc('\n', t->to);
 }
 
+/* What allocators were not seen: of the processes of one program a line. */
+static void print_not_seen(const kymo_terminal *t, const kymo_profile *profile, const char *lead)
+{
+    struct {
+        uint32_t text;
+        int pid;
+        uint32_t count;
+    } groups[NOT_SEEN_LINES];
+    size_t n = 0;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
+        const kymo_heap *heap = kymo_profile_heap(profile, i);
+        size_t at = 0;
+        if (!heap || !*kymo_profile_string(profile, heap->not_seen))
+            continue;
+        while (at < n && groups[at].text != heap->not_seen)
+            at++;
+        if (at < n) {
+            groups[at].count++;
+        } else if (n < NOT_SEEN_LINES) {
+            groups[n].text = heap->not_seen;
+            groups[n].pid = (int)kymo_profile_process(profile, i)->pid;
+            groups[n++].count = 1;
+        } else {
+            others++;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        fprintf(t->to, "%swarning: not seen in pid %d", lead, groups[i].pid);
+        if (groups[i].count > 1)
+            fprintf(t->to, " and %" PRIu32 " more", groups[i].count - 1);
+        fputs(": ", t->to);
+        kymo_terminal_print(t, kymo_profile_string(profile, groups[i].text));
+        fputc('\n', t->to);
+    }
+    if (others)
+        fprintf(t->to, "%swarning: other allocators were not seen in %" PRIu32 " more\n", lead,
+                others);
+}
+
 static void print_missing(const kymo_terminal *t, const kymo_profile *profile,
                           const kymo_heap_totals *all, const char *lead)
 {
@@ -97,16 +140,7 @@ static void print_missing(const kymo_terminal *t, const kymo_profile *profile,
         fprintf(t->to,
                 "%swarning: %" PRIu64 " record%s of allocations lost: there was at least this\n",
                 lead, all->lost, all->lost == 1 ? "" : "s");
-    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
-        const kymo_heap *heap = kymo_profile_heap(profile, i);
-        const char *not_seen = heap ? kymo_profile_string(profile, heap->not_seen) : "";
-        if (!*not_seen)
-            continue;
-        fprintf(t->to, "%swarning: not seen in pid %d: ", lead,
-                (int)kymo_profile_process(profile, i)->pid);
-        kymo_terminal_print(t, not_seen);
-        fputc('\n', t->to);
-    }
+    print_not_seen(t, profile, lead);
 }
 
 void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *profile,

@@ -97,6 +97,43 @@ static void samples_that_are_partial(void **state)
         "100.0 %     225 KiB         225    load\n");
 }
 
+static void not_seen_in(uint32_t process, const char *text)
+{
+    kymo_heap heap = {
+        .size = sizeof heap, .process = process, .rate = 1, .not_seen = add_string(h.p, text)};
+    ok(kymo_profile_set_heap(h.p, &heap));
+}
+
+/* A program of many processes has a line, and many programs have some. */
+static void allocators_not_seen(void **state)
+{
+    (void)state;
+    not_seen_in(h.process[0], "libx.so (je_malloc)");
+    for (int i = 0; i < 12; i++) {
+        char text[32];
+        uint32_t process = add_process(h.p, 100 + i, 1000);
+        snprintf(text, sizeof text, "malloc of %d", i < 3 ? 0 : i);
+        not_seen_in(process, text);
+    }
+    add_plain(&h, IN_LOAD, 1024, 1010, KYMO_LIVES);
+    assert_printed("heap:     every allocation; allocated 1.0 KiB in 1 block\n"
+                   "warning: not seen in pid 7: libx.so (je_malloc)\n"
+                   "warning: not seen in pid 100 and 2 more: malloc of 0\n"
+                   "warning: not seen in pid 103: malloc of 3\n"
+                   "warning: not seen in pid 104: malloc of 4\n"
+                   "warning: not seen in pid 105: malloc of 5\n"
+                   "warning: not seen in pid 106: malloc of 6\n"
+                   "warning: not seen in pid 107: malloc of 7\n"
+                   "warning: not seen in pid 108: malloc of 8\n"
+                   "warning: other allocators were not seen in 3 more\n"
+                   "below:    1.0 KiB in 1 block, live at exit\n"
+                   "  self   total        self        blocks  function\n"
+                   "100.0 % 100.0 %     1.0 KiB           1  load  app\n"
+                   " total       total      blocks  function\n"
+                   "100.0 %     1.0 KiB           1  main\n"
+                   "100.0 %     1.0 KiB           1    load\n");
+}
+
 /* What was counted has no interval; what lives of it, without a sample, has a bound. */
 static void no_sample_of_what_lives(void **state)
 {
@@ -300,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(every_allocation),
         T(samples_that_are_partial),
+        T(allocators_not_seen),
         T(no_sample_of_what_lives),
         T(lives),
         T(at_a_moment),
