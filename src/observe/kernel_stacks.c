@@ -59,7 +59,7 @@ struct source {
     pid_t tid;
     uint64_t opened_ns;
     int is_open;
-    struct kymo_kernel_ring ring;
+    struct kymo_perf_ring ring;
     KYMO_VEC(struct mark) marks;
     size_t taken; /* marks that samples have had */
 };
@@ -138,7 +138,7 @@ static void free_source(kymo_kernel_stacks *k, struct source *s)
 {
     if (s->ring.map)
         k->rings--;
-    kymo_kernel_ring_close(&s->ring);
+    kymo_perf_ring_close(&s->ring);
     kymo_vec_deinit(&s->marks);
     free(s);
 }
@@ -172,9 +172,9 @@ kymo_err kymo_kernel_stacks_finish(kymo_kernel_stacks *k, uint32_t process)
 
 /* Names are read when the first interrupt in the kernel is: most programs have one soon, and one
  * that has none needs none. */
-static kymo_err need_names(kymo_kernel_stacks *k)
+kymo_err kymo_kernel_stacks_need_names(kymo_kernel_stacks *k)
 {
-    if (k->names_tried)
+    if (!k || k->names_tried)
         return KYMO_OK;
     k->names_tried = 1;
     kymo_err err = kymo_kallsyms_get(&k->names);
@@ -197,7 +197,7 @@ static kymo_err find_chain(kymo_kernel_stacks *k, const struct kymo_kernel_recor
     *chain = NO_CHAIN;
     if (r->depth == 0)
         return KYMO_OK;
-    KYMO_TRY(need_names(k));
+    KYMO_TRY(kymo_kernel_stacks_need_names(k));
     *chain = SOMEWHERE;
     if (!k->names)
         return KYMO_OK;
@@ -293,13 +293,13 @@ int kymo_kernel_stacks_have_room(const kymo_kernel_stacks *k)
 void kymo_kernel_stacks_open(kymo_kernel_stacks *k, uint32_t process, pid_t tid, int fd,
                              uint64_t now_ns)
 {
-    struct kymo_kernel_ring ring;
+    struct kymo_perf_ring ring;
     struct source *s;
     if (!kymo_kernel_stacks_have_room(k) ||
-        kymo_kernel_ring_open(&ring, fd, k->ring_bytes) != KYMO_OK)
+        kymo_perf_ring_open(&ring, fd, k->ring_bytes) != KYMO_OK)
         return;
     if (add_source(k, process, tid, now_ns, &s) != KYMO_OK) {
-        kymo_kernel_ring_close(&ring);
+        kymo_perf_ring_close(&ring);
         return;
     }
     s->ring = ring;
@@ -315,7 +315,7 @@ void kymo_kernel_stacks_close(kymo_kernel_stacks *k, uint32_t process, pid_t tid
         k->lost++;
     if (s->ring.map)
         k->rings--;
-    kymo_kernel_ring_close(&s->ring);
+    kymo_perf_ring_close(&s->ring);
     s->is_open = 0;
 }
 
@@ -433,6 +433,17 @@ static kymo_err find_join(kymo_kernel_stacks *k, struct join join, uint32_t *sta
     KYMO_TRY(kymo_vec_push(&k->joins, join));
     *stack = join.stack;
     return kymo_index_put(&k->join_index, hash, (uint32_t)k->joins.len - 1);
+}
+
+kymo_err kymo_kernel_stacks_join(kymo_kernel_stacks *k, uint32_t process,
+                                 const struct kymo_kernel_record *record, uint32_t *stack)
+{
+    uint32_t chain = NO_CHAIN;
+    if (k)
+        KYMO_TRY(find_chain(k, record, &chain));
+    if (chain == NO_CHAIN)
+        return KYMO_OK;
+    return find_join(k, (struct join){process, *stack, chain, 0}, stack);
 }
 
 kymo_err kymo_kernel_stacks_sweep(kymo_kernel_stacks *k, uint32_t process, kymo_key_map *used)

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/key_map.h"
+#include "observe/perf_ring.h"
 #include "recording/events.h"
 
 /* kernel_ring.c: reads what a perf event tells of each interrupt: when, and where in the kernel. */
@@ -34,25 +35,12 @@ struct kymo_kernel_record {
                                             addresses */
 };
 
-struct kymo_kernel_ring {
-    void *map; /* NULL: none */
-    size_t map_bytes;
-    size_t data_bytes; /* a power of two */
-    const unsigned char *data;
-};
-
 /* Called for each record; an error ends the reading, and the record counts as read. */
 typedef kymo_err (*kymo_kernel_record_sink)(void *context, const struct kymo_kernel_record *record);
 
-/* Maps the ring of an event of kymo_perf_open_chains. data_bytes: a power of two of pages.
- * KYMO_E_IO (errno): the kernel gives none, as where too much is locked already. */
+/* Everything up to now, of an event of kymo_perf_open_chains. *lost grows by what found no room. */
 KYMO_NODISCARD
-kymo_err kymo_kernel_ring_open(struct kymo_kernel_ring *ring, int fd, size_t data_bytes);
-void kymo_kernel_ring_close(struct kymo_kernel_ring *ring);
-
-/* Everything up to now. *lost grows by what found no room. */
-KYMO_NODISCARD
-kymo_err kymo_kernel_ring_read(struct kymo_kernel_ring *ring, kymo_kernel_record_sink sink,
+kymo_err kymo_kernel_ring_read(struct kymo_perf_ring *ring, kymo_kernel_record_sink sink,
                                void *context, uint64_t *lost);
 
 /* The same over data_bytes of memory from *tail to head, which only grow; for the tests. Whatever
@@ -61,6 +49,10 @@ KYMO_NODISCARD
 kymo_err kymo_kernel_records_read(const unsigned char *data, size_t data_bytes, uint64_t *tail,
                                   uint64_t head, kymo_kernel_record_sink sink, void *context,
                                   uint64_t *lost);
+
+/* The addresses among count words of a kernel's call chain; how many they are. */
+uint32_t kymo_kernel_chain(const unsigned char *words, size_t count,
+                           uint64_t pcs[KYMO_KERNEL_DEPTH_MAX]);
 
 /* ---- kernel_stacks.c ---- */
 
@@ -75,6 +67,10 @@ void kymo_kernel_stacks_destroy(kymo_kernel_stacks *stacks);
 
 /* Of events that are opened from now on, and all samples. */
 void kymo_kernel_stacks_set_period(kymo_kernel_stacks *stacks, uint64_t period_ns);
+
+/* Reads the names now, which may take longer than a ring has room for. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_need_names(kymo_kernel_stacks *stacks);
 
 /* Whether one more event may have a ring. */
 int kymo_kernel_stacks_have_room(const kymo_kernel_stacks *stacks);
@@ -97,6 +93,12 @@ KYMO_NODISCARD
 kymo_err kymo_kernel_stacks_split(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid,
                                   const kymo_event_sample *sample, kymo_sample_emit emit,
                                   void *context);
+
+/* Puts the kernel's part of an interrupt on a stack of the process, whose id it replaces; as it is,
+ * if the thread was not in the kernel. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_join(kymo_kernel_stacks *stacks, uint32_t process,
+                                 const struct kymo_kernel_record *record, uint32_t *stack);
 
 /* Forgets the kernel's parts of stacks of a process that are not in used, and adds the ids of those
  * that it keeps: others may be given to other stacks. KYMO_E_NOMEM. */

@@ -152,14 +152,14 @@ static void the_kernel_fills_a_ring(void **state)
 {
     static struct seen seen;
     static char bytes[65536];
-    struct kymo_kernel_ring ring;
+    struct kymo_perf_ring ring;
     (void)state;
     signal(SIGURG, SIG_IGN);
     uint64_t start_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     int fd = kymo_perf_open_chains(getpid(), 100000, SIGURG);
     if (fd < 0)
         skip(); /* not permitted here */
-    assert_int_equal(kymo_kernel_ring_open(&ring, fd, 16384), KYMO_OK);
+    assert_int_equal(kymo_perf_ring_open(&ring, fd, 16384), KYMO_OK);
     assert_int_equal(kymo_perf_enable(fd), 0);
     uint32_t deep = 0;
     lost = 0;
@@ -174,8 +174,8 @@ static void the_kernel_fills_a_ring(void **state)
                 assert_true(seen.records[i].pcs[0] >> 63);
         }
     }
-    kymo_kernel_ring_close(&ring);
-    kymo_kernel_ring_close(&ring);
+    kymo_perf_ring_close(&ring);
+    kymo_perf_ring_close(&ring);
     close(fd);
 }
 
