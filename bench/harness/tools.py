@@ -31,9 +31,10 @@ class Nothing:
 class Kymo:
     """wall: the period of wall-clock samples beside those of CPU time; None: none. names: whether
     symbols are looked up at the end. cold: with an empty cache of debug sections; else it has those of
-    the recording before."""
+    the recording before. copies: whether threads are sampled without a signal where that is possible."""
 
-    def __init__(self, build, engine, period, wall=None, names=True, cold=False):
+    def __init__(self, build, engine, period, wall=None, names=True, cold=False,
+                 copies=True):
         self.kymo = os.path.join(build, "src/cli/kymo")
         self.engine = engine
         self.period = period
@@ -41,9 +42,10 @@ class Kymo:
         rate = {"1ms": "1 kHz", "500us": "2 kHz", "100us": "10 kHz"}[period]
         self.wall = [f"--wall={wall}"] if wall else []
         self.names = [] if names else ["--no-symbols"]
+        self.copies = [] if copies else ["--copies=no"]
         self.cold = cold
         self.name = (f"kymo record, {engine}, {rate}" + (f", wall {wall}" if wall else "") +
-                     ("" if names else ", no symbols") + (", nothing cached" if cold else ""))
+                     ("" if copies else ", by signals alone") + ("" if names else ", no symbols") + (", nothing cached" if cold else ""))
 
     def command(self, argv, out):
         cache = out + ".cache"
@@ -52,7 +54,7 @@ class Kymo:
                 os.unlink(path)
             os.makedirs(cache, exist_ok=True)
         return ([self.kymo, "record", "-q", "-f", f"--cpu={self.period}", "--overhead=50",
-                 f"--engine={self.engine}", *self.wall, *self.names, "-o", out + ".kymo", "--", *argv],
+                 f"--engine={self.engine}", *self.wall, *self.copies, *self.names, "-o", out + ".kymo", "--", *argv],
                 {"XDG_CACHE_HOME": cache} if self.cold else {})
 
     def report(self, out):

@@ -202,6 +202,7 @@ typedef struct kymo_quality {
     uint64_t dropped_counts; /* values of counters */
     uint64_t dropped_calls;  /* events of traced calls */
     uint64_t python_samples; /* of samples, those with functions of Python */
+    uint64_t copied_samples; /* of samples, those that the kernel took without a signal */
 } kymo_quality;
 
 /* One image of a process, from its start or exec to its exit or next exec. Several may have the

@@ -324,6 +324,16 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
     return d->sink.thread_end(d->sink.context, &thread);
 }
 
+uint32_t kymo_drain_touched_slots(kymo_drain *d)
+{
+    uint32_t touched = kymo_load_acquire(&d->session->slots_touched);
+    if (touched > d->plan.threads)
+        touched = d->plan.threads;
+    if (touched > d->slots_seen)
+        d->slots_seen = touched;
+    return d->slots_seen;
+}
+
 /* Tells of the thread if it is there and new; *state: of its slot. */
 static kymo_err open_slot(kymo_drain *d, uint32_t number, uint32_t *state)
 {
@@ -340,6 +350,12 @@ static kymo_err open_slot(kymo_drain *d, uint32_t number, uint32_t *state)
     slot->is_main = (kymo_load_relaxed(&shared->flags) & KYMO_SLOT_MAIN) != 0;
     struct kymo_drain_thread thread = describe(d, slot, shared);
     return d->sink.thread_begin(d->sink.context, &thread);
+}
+
+kymo_err kymo_drain_meet(kymo_drain *d, uint32_t number)
+{
+    uint32_t state;
+    return number < kymo_drain_touched_slots(d) ? open_slot(d, number, &state) : KYMO_OK;
 }
 
 /* Its streams; a thread that has ended is told of once they are read to their end. */
@@ -366,16 +382,6 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number, int *is_done)
         return end_thread(d, number, slot->gone_ns, 0);
     return end_thread(d, number, kymo_drain_time_ns(d, kymo_load_relaxed(&shared->end_clock)),
                       kymo_load_relaxed(&shared->end_cpu_ns));
-}
-
-uint32_t kymo_drain_touched_slots(kymo_drain *d)
-{
-    uint32_t touched = kymo_load_acquire(&d->session->slots_touched);
-    if (touched > d->plan.threads)
-        touched = d->plan.threads;
-    if (touched > d->slots_seen)
-        d->slots_seen = touched;
-    return d->slots_seen;
 }
 
 /* ---- rounds ----

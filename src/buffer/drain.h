@@ -219,6 +219,10 @@ kymo_err kymo_drain_round(kymo_drain *drain);
 /* Whether the last round left something that was there when it began. */
 int kymo_drain_is_behind(const kymo_drain *drain);
 
+/* Tells of the slot's thread, if it is new. */
+KYMO_NODISCARD
+kymo_err kymo_drain_meet(kymo_drain *drain, uint32_t slot);
+
 /* Tells the program that we live; a round does so, too. */
 void kymo_drain_beat(kymo_drain *drain);
 

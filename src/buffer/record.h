@@ -76,7 +76,8 @@ enum kymo_record_kind {
     X(PYTHON, "Python frames: not read")                      \
     X(CALL, "traced calls: buffer full")                      \
     X(CALL_SHORT, "traced calls: short, buffer nearly full")  \
-    X(FUNCTION, "traced functions: names cut or lost")
+    X(FUNCTION, "traced functions: names cut or lost")        \
+    X(SAMPLE_LATE, "samples: recorder late, ring full")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,

@@ -59,7 +59,11 @@ enum kymo_session_flags {
     KYMO_SESSION_WALL = 1u << 1,         /* waiting threads, too: a child attaches at once */
     KYMO_SESSION_SIGNAL_FIXED = 1u << 2, /* signal= was given: stay with that one */
     KYMO_SESSION_TRACE_PYTHON = 1u << 3, /* Python's calls are traced */
+    KYMO_SESSION_COPIES = 1u << 4,       /* a thread may be sampled without a signal */
 };
+
+/* A thread's samples by its handler after which the recorder looks whether it can do without. */
+#define KYMO_SAMPLES_UNTIL_COPIES 3u
 
 /* What the program's side does no more; set by the program or the recorder, never taken back. */
 enum kymo_quiet {
@@ -145,12 +149,15 @@ struct kymo_thread_slot {
                           * running between two pauses */
     uint64_t paused_cpu_ns; /* CPU time from the last samples before pauses to the first signals
                              * behind them */
+    uint64_t sp_least;      /* the lowest stack pointer that a sample found; UINT64_MAX: none did */
 
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
     uint32_t perf_kernel;                         /* 1: the event counts in the kernel, too */
     uint32_t ask_timer;                           /* 1: arm a timer, as perf cannot be used */
     uint64_t seen_cpu_ns; /* CPU time that /proc told, for a thread that may not ask; else 0 */
+    uint64_t copied_ns;   /* CPU time of the samples that the recorder took without a signal */
+    uint32_t is_copied;   /* 1: it takes them; release when it is 0 again, behind copied_ns */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
 
@@ -331,14 +338,18 @@ struct kymo_session {
     uint32_t signal_wanted; /* 1: the program wants the one that signal= gave; it has it */
     uint32_t quiet;         /* enum kymo_quiet */
     uint32_t control_seen;  /* the control_seq of the list that its categories follow; release */
+    /* 1: no thread is to be sampled without a signal any more; 2: nor were the recorder's answer
+     * and what it had to read waited for. */
+    uint32_t handlers_wanted;
 
     /* Written by the recorder. */
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */
     uint32_t depot_epoch;                            /* depot (epoch & 1) takes new stacks */
     uint32_t stopped;                                /* 1: capture no more */
-    uint32_t signal_done; /* the last signal_now that all of its events follow */
-    uint32_t recorded_as; /* the process's number in the recording + 1; 0: it has none yet */
-    uint32_t pauses;      /* counts the beginnings and ends of pauses: odd in a pause */
+    uint32_t signal_done;    /* the last signal_now that all of its events follow */
+    uint32_t recorded_as;    /* the process's number in the recording + 1; 0: it has none yet */
+    uint32_t handlers_given; /* 1: as handlers_wanted wants it; release */
+    uint32_t pauses;         /* counts the beginnings and ends of pauses: odd in a pause */
     /* Which categories of markers are on: a list as capture/mark_select.c has them, that ends with
      * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
      * process is called: whichever of its threads takes the signal looks, and says so in

@@ -183,6 +183,34 @@ static void wait_for_walks(struct kymo_capture_process *p, const struct kymo_cap
     }
 }
 
+/* The recorder walks copies of stacks some time after they were made, and knows what is mapped
+ * then. So a process that closes libraries is sampled by its handler from the first one on. A
+ * recorder that is stopped is waited for once, and not for long. */
+static void end_copies(struct kymo_capture_process *p)
+{
+    enum { PATIENCE = 3000 };
+    struct kymo_session *s = p->session;
+    uint32_t touched = kymo_threads_touched(p);
+    uint32_t copied = 0;
+    uint32_t none = 0;
+    if (!(s->flags & KYMO_SESSION_COPIES) || kymo_is_quiet(p) ||
+        !kymo_cas_acq_rel(&s->handlers_wanted, &none, 1u))
+        return;
+    /* Pairs with the fence of recorder/host_arm.c: that sees the wish, or this what it began. */
+    kymo_fence_seqcst();
+    for (uint32_t i = 0; i < touched; i++)
+        copied |= kymo_load_relaxed(&kymo_session_slot(s, &p->plan, i)->is_copied);
+    if (!copied)
+        return;
+    kymo_wake_recorder(p);
+    for (int i = 0; i < PATIENCE; i++) {
+        if (kymo_load_acquire(&s->handlers_given) || kymo_load_relaxed(&s->stopped))
+            return;
+        kymo_raw_wait_a_little();
+    }
+    kymo_store_relaxed(&s->handlers_wanted, 2u);
+}
+
 KYMO_HOOK int dlclose(void *handle)
 {
     __typeof__(dlclose) *real = KYMO_REAL(dlclose);
@@ -192,6 +220,7 @@ KYMO_HOOK int dlclose(void *handle)
     struct kymo_capture_thread *t = kymo_thread_self;
     if (t == &kymo_thread_dead)
         t = NULL;
+    end_copies(p);
     if (t)
         t->closing++;
     kymo_add_acq_rel(&p->closing, 1u);

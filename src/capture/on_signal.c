@@ -107,15 +107,36 @@ static int is_of_pause(const struct kymo_capture_process *p, struct kymo_capture
     return 1;
 }
 
+/* What the recorder has sampled without us is no weight of ours. It counts by another clock, which
+ * may be ahead of the thread's. */
+static void follow_copies(struct kymo_capture_thread *t, uint64_t cpu_ns)
+{
+    uint64_t copied_ns = kymo_load_relaxed(&t->slot->copied_ns);
+    if (kymo_likely(copied_ns == t->copied_ns))
+        return;
+    t->last_cpu_ns += copied_ns - t->copied_ns;
+    t->copied_ns = copied_ns;
+    if (t->last_cpu_ns > cpu_ns)
+        t->last_cpu_ns = cpu_ns;
+}
+
 static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                       const ucontext_t *context, enum source source)
 {
     struct kymo_thread_slot *slot = t->slot;
     int quiet = kymo_is_quiet(p);
+    /* Pairs with the release in recorder/host_copies.c. */
+    if (kymo_unlikely(kymo_load_acquire(&slot->is_copied) != 0))
+        return;
+    if (kymo_context_sp(context) < slot->sp_least)
+        kymo_store_relaxed(&slot->sp_least, kymo_context_sp(context));
     repay(t, context);
     kymo_alloc_tidy(t, kymo_context_sp(context));
     uint64_t clock = kymo_process_clock(p);
-    uint64_t cpu_ns = quiet ? t->last_cpu_ns : kymo_clock_thread_cpu();
+    uint64_t cpu_ns = quiet ? UINT64_MAX : kymo_clock_thread_cpu();
+    follow_copies(t, cpu_ns);
+    if (quiet)
+        cpu_ns = t->last_cpu_ns;
     if (is_of_pause(p, t, cpu_ns))
         return;
     if (quiet ? is_spare_quietly(p, t, source)
@@ -134,6 +155,9 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
         kymo_stream_publish(w, size_bytes);
         t->last_cpu_ns = cpu_ns;
         slot->samples++;
+        if (kymo_unlikely(slot->samples == KYMO_SAMPLES_UNTIL_COPIES) &&
+            p->session->flags & KYMO_SESSION_COPIES)
+            kymo_wake_recorder(p);
     } else {
         kymo_count_loss(p, w ? KYMO_LOSS_SAMPLE_NO_BLOCK : KYMO_LOSS_SAMPLE_BUSY);
     }
@@ -181,17 +205,20 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_capture_process *p,
     kymo_depot_leave(t->slot);
 }
 
-/* A timer beside an event without the kernel, none beside one with it; always by the present
- * signal and period. */
+/* A timer beside an event without the kernel, none beside one with it; always by the present signal
+ * and period. None, too, beside one without a signal; but after a move to a real-time signal it is
+ * all that there will be. */
 static void match_timer(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                         int from_perf)
 {
-    if (!from_perf) {
+    int copied =
+        kymo_load_relaxed(&t->slot->is_copied) && kymo_load_relaxed(&p->signal) < REAL_TIME;
+    if (!from_perf && !copied) {
         if (kymo_timer_is_old(p, t))
             kymo_timer_follow(p, t);
         return;
     }
-    int wanted = !kymo_load_relaxed(&t->slot->perf_kernel);
+    int wanted = !kymo_load_relaxed(&t->slot->perf_kernel) && !copied;
     if (wanted == (int)t->slot->timer_on || t->timer_failed)
         return;
     if (wanted)

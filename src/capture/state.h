@@ -83,6 +83,7 @@ struct kymo_capture_thread {
     struct kymo_stack_bounds stack;
     struct kymo_alternate_stack alternate; /* the program's; it may lie within stack */
     uint64_t last_cpu_ns;
+    uint64_t copied_ns;     /* of slot->copied_ns, what is in last_cpu_ns */
     uint64_t before_cpu_ns; /* what it had used when it began, in a process that began late */
     int timer_failed;       /* once, and so not tried at each sample again */
     int32_t timer;          /* kernel id; valid while slot->timer_on */

@@ -115,6 +115,9 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     slot->seen_cpu_ns = 0;
     slot->pauses = kymo_load_acquire(&p->session->pauses);
     slot->paused_cpu_ns = 0;
+    slot->sp_least = UINT64_MAX;
+    slot->copied_ns = t->copied_ns = 0;
+    slot->is_copied = 0;
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();
     kymo_thread_session = p->session_number;

@@ -29,6 +29,7 @@
 #include "launch/launch_start.h"
 #include "launch/paths.h"
 #include "observe/kernel_stacks.h"
+#include "observe/stack_copies.h"
 #include "observe/task.h"
 #include "observe/watch.h"
 #include "recorder/tree.h"
@@ -167,6 +168,14 @@ static void answer_control(struct launch *l)
     kymo_tree_set_owner(l->tree, &owner);
 }
 
+/* Wall time gives running threads the stacks of their handlers; a tracer's samples are rare. */
+static int may_copy(const struct launch *l)
+{
+    const kymo_options *o = l->asked->options;
+    return o->copies && !o->wall_period_ns && o->trace == KYMO_TRACE_CHOICE_OFF &&
+           !l->asked->intervals;
+}
+
 static kymo_err prepare(struct launch *l, kymo_error *detail)
 {
     const kymo_options *o = l->asked->options;
@@ -214,6 +223,9 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
                                         l->config.period_ns, &l->config.kernel_stacks);
         if (err != KYMO_OK)
             return kymo_error_set(detail, err, 0, "no memory for the kernel's stacks");
+        if (may_copy(l) && kymo_copy_budget_create(&l->config.copies) != KYMO_OK)
+            return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for copies of stacks");
+        l->config.flags |= l->config.copies ? KYMO_SESSION_COPIES : 0;
     }
     if (o->wall_period_ns) {
         l->config.flags |= KYMO_SESSION_WALL;
@@ -616,6 +628,7 @@ out:
     kymo_tree_destroy(l.tree);
     kymo_dispatch_destroy(l.config.dispatch);
     kymo_kernel_stacks_destroy(l.config.kernel_stacks);
+    kymo_copy_budget_destroy(l.config.copies);
     kymo_wall_shared_destroy(l.config.wall);
     kymo_recording_writer_destroy(l.writer);
     if (l.joined >= 0)

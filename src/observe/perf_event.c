@@ -10,10 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What an event tells beside its signal. */
-enum tells { TELLS_NOTHING, TELLS_CHAINS };
+#include "arch/perf_registers.h"
 
-static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel, enum tells tells)
+static struct perf_event_attr task_clock(uint64_t period_ns, int with_kernel)
 {
     struct perf_event_attr attr;
     memset(&attr, 0, sizeof attr);
@@ -25,15 +24,25 @@ static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel, enum 
     attr.exclude_kernel = !with_kernel;
     attr.exclude_hv = 1;
     attr.wakeup_events = 1;
-    if (tells == TELLS_CHAINS) {
-        /* The user's part is walked by the handler: here it would be by frame pointers. */
-        attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
-        attr.exclude_callchain_user = 1;
-        attr.use_clockid = 1;
-        attr.clockid = CLOCK_MONOTONIC;
-    }
     /* After an exec the signal would be ignored, but its interrupts would go on. */
     attr.remove_on_exec = 1;
+    return attr;
+}
+
+/* An event that tells where in the kernel each interrupt came, and when. */
+static struct perf_event_attr with_chains(uint64_t period_ns)
+{
+    struct perf_event_attr attr = task_clock(period_ns, 1);
+    attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+    /* The user's part is walked by us: here it would be by frame pointers. */
+    attr.exclude_callchain_user = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    return attr;
+}
+
+static int open_event(struct perf_event_attr attr, pid_t tid)
+{
     long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0 && errno == EINVAL) { /* before Linux 5.13 */
         attr.remove_on_exec = 0;
@@ -44,14 +53,14 @@ static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel, enum 
 
 enum kymo_perf_access kymo_perf_probe(int *sys_errno)
 {
-    int fd = open_task_clock(0, 1000000, 1, TELLS_NOTHING);
+    int fd = open_event(task_clock(1000000, 1), 0);
     *sys_errno = 0;
     if (fd >= 0) {
         close(fd);
         return KYMO_PERF_KERNEL;
     }
     *sys_errno = errno;
-    fd = open_task_clock(0, 1000000, 0, TELLS_NOTHING);
+    fd = open_event(task_clock(1000000, 0), 0);
     if (fd >= 0) {
         close(fd);
         return KYMO_PERF_USER;
@@ -77,12 +86,25 @@ static int send_signal(int fd, pid_t tid, int signo)
 
 int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel)
 {
-    return send_signal(open_task_clock(tid, period_ns, with_kernel, TELLS_NOTHING), tid, signo);
+    return send_signal(open_event(task_clock(period_ns, with_kernel), tid), tid, signo);
 }
 
 int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo)
 {
-    return send_signal(open_task_clock(tid, period_ns, 1, TELLS_CHAINS), tid, signo);
+    return send_signal(open_event(with_chains(period_ns), tid), tid, signo);
+}
+
+int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes)
+{
+    struct perf_event_attr attr = with_chains(period_ns);
+    attr.sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.sample_regs_user = KYMO_PERF_REGISTERS;
+    attr.sample_stack_user = stack_bytes;
+    /* The ring is looked at in each round: a wakeup is an interrupt more. */
+    attr.watermark = 1;
+    attr.wakeup_watermark = UINT32_MAX;
+    /* None before Linux 5.13: it would go on in the next image. */
+    return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 int kymo_perf_enable(int fd)

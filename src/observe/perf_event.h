@@ -32,6 +32,8 @@ int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel);
 /* The same with the kernel, and with a ring (kernel_ring.c) that the caller may map. The ring says
  * where in the kernel each interrupt came, and when. */
 int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo);
+/* One without a signal, whose ring (stack_copies.h) has registers and stack of each interrupt. */
+int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes);
 /* Lets it run, or stops it until then. */
 int kymo_perf_enable(int fd);
 int kymo_perf_disable(int fd);

@@ -288,9 +288,10 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
     for (size_t i = 0; i < r->modules.len; i++)
         r->modules.data[i].seen = 0;
     struct candidate c = {0};
-    kymo_err err = KYMO_OK;
-    while (err == KYMO_OK && getline(&line, &cap, f) > 0) {
+    kymo_err err = KYMO_E_NOT_FOUND; /* one that has ended maps nothing: what is known stays */
+    while ((err == KYMO_OK || err == KYMO_E_NOT_FOUND) && getline(&line, &cap, f) > 0) {
         struct kymo_proc_mapping mapping;
+        err = KYMO_OK;
         if (!kymo_proc_mapping_parse(line, &mapping))
             continue;
         mapping.path[mapping.path_len] = '\0';
@@ -304,6 +305,9 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
     drop_module(r, &c.module);
     free(line);
     fclose(f);
+    /* It has ended meanwhile, and its memory is gone before its mappings are. */
+    if (err == KYMO_OK && kymo_remote_is_gone(r->pid))
+        err = KYMO_E_NOT_FOUND;
     size_t kept = 0;
     for (size_t i = 0; i < r->modules.len; i++) {
         if (r->modules.data[i].seen || err != KYMO_OK)
@@ -340,6 +344,17 @@ uint64_t kymo_remote_generation(const kymo_remote *r)
 int kymo_remote_is_program(const kymo_remote *r, const struct kymo_remote_module *m)
 {
     return r->program >= m->text_start && r->program < m->text_end;
+}
+
+int kymo_remote_has_python(const kymo_remote *r)
+{
+    for (size_t i = 0; i < r->modules.len; i++) {
+        const char *path = r->modules.data[i].public.path;
+        const char *slash = strrchr(path, '/');
+        if (strncmp(slash ? slash + 1 : path, "libpython3.", 11) == 0)
+            return 1;
+    }
+    return 0;
 }
 
 size_t kymo_remote_read(const kymo_remote *r, uint64_t address, void *out, size_t size)
@@ -499,4 +514,15 @@ size_t kymo_remote_walk(kymo_remote *r, const struct kymo_regs *regs, uint32_t k
                         size_t max, struct kymo_walk_result *result)
 {
     return kymo_remote_walk_with_sps(r, regs, known, pcs, NULL, max, result);
+}
+
+size_t kymo_remote_walk_copy(kymo_remote *r, const struct kymo_remote_copy *copy, uint64_t *pcs,
+                             size_t max, struct kymo_walk_result *result)
+{
+    struct kymo_regs scratch = *copy->regs;
+    r->view.known = KYMO_REGS_ALL;
+    r->view.copy = copy->stack;
+    r->view.lo = scratch.gpr[KYMO_REG_SP];
+    r->view.hi = r->view.lo + copy->stack_bytes;
+    return kymo_unwind_walk(&r->walker, &scratch, NULL, pcs, max, 0, result);
 }

@@ -68,6 +68,18 @@ size_t kymo_remote_walk_with_sps(kymo_remote *remote, const struct kymo_regs *re
                                  uint64_t *pcs, uint64_t *sps, size_t max,
                                  struct kymo_walk_result *result);
 
+/* A thread's registers, and its stack from the stack pointer up. */
+struct kymo_remote_copy {
+    const struct kymo_regs *regs;
+    const unsigned char *stack;
+    size_t stack_bytes;
+};
+
+/* Walks what was copied of a thread at one moment, which may be past: code and modules are those
+ * that were read last. */
+size_t kymo_remote_walk_copy(kymo_remote *remote, const struct kymo_remote_copy *copy,
+                             uint64_t *pcs, size_t max, struct kymo_walk_result *result);
+
 /* The packed row of a pc and where its function begins; 0 if the module says nothing. */
 int kymo_remote_row(kymo_remote *remote, uint64_t pc, uint64_t *row, uint64_t *function);
 /* Reads its memory: up to size bytes; how many could be read. */
@@ -78,6 +90,8 @@ int kymo_remote_is_gone(pid_t pid);
 
 /* Counts the refreshes that found something gone: what lies at an address may be another's then. */
 uint64_t kymo_remote_generation(const kymo_remote *remote);
+/* Whether a module may be a Python interpreter, by its name. */
+int kymo_remote_has_python(const kymo_remote *remote);
 /* Whether the module is the program itself. */
 int kymo_remote_is_program(const kymo_remote *remote, const struct kymo_remote_module *module);
 /* The module at pc, NULL if there is none; valid until the next refresh. */

@@ -103,6 +103,11 @@ uint64_t kymo_task_start_ticks(pid_t pid)
     return kymo_proc_stat(pid, 22);
 }
 
+uint64_t kymo_task_start_stack(pid_t pid)
+{
+    return kymo_proc_stat(pid, 28);
+}
+
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap)
 {
     char link[64];

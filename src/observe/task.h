@@ -36,6 +36,8 @@ int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 int kymo_task_process_clock(pid_t pid, uint64_t *cpu_ns);
 /* When the process began, in ticks since the system did; 0: not known. An exec changes nothing. */
 uint64_t kymo_task_start_ticks(pid_t pid);
+/* Where its main thread's stack began, above the frame of the program's entry; 0: not known. */
+uint64_t kymo_task_start_stack(pid_t pid);
 /* CPU time of the process itself, of all its threads but of no child; works until it is reaped. The
  * sum is of the process's clock, its division of the kernel's figures in ticks. */
 int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns);

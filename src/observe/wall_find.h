@@ -56,7 +56,7 @@ struct kymo_wall_stack {
     uint64_t generation; /* of the modules */
 };
 
-/* Private but for remote, python and jit. */
+/* Private but for remote, python, jit and pcs_most. */
 struct kymo_wall_stacks {
     const kymo_event_handler *events;
     void *context;
@@ -64,6 +64,7 @@ struct kymo_wall_stacks {
     kymo_remote *remote;
     kymo_jit_code *jit;         /* told of what is outside every module; may be NULL */
     kymo_remote_python *python; /* NULL: there is none */
+    uint32_t pcs_most;          /* that are kept; 0: 8 M */
     uint32_t next_module, next_stack;
     KYMO_VEC(struct kymo_wall_stack) stacks;
     KYMO_VEC(uint64_t) pcs;

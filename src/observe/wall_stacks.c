@@ -157,7 +157,7 @@ kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, s
         *id = KYMO_EVENT_NONE;
         return KYMO_OK;
     }
-    if (s->pcs.len + n > PCS_MAX || s->stacks.len == STACKS_MAX) {
+    if (s->pcs.len + n > (s->pcs_most ? s->pcs_most : PCS_MAX) || s->stacks.len == STACKS_MAX) {
         kymo_index_deinit(&s->index);
         s->stacks.len = s->pcs.len = 0;
     }

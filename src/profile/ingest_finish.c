@@ -40,14 +40,17 @@ struct sums {
     uint64_t stackless;         /* wall samples of running threads without CPU samples */
 };
 
-/* Sorts the samples of a thread and gives them their weights. All samples have been added. */
-static kymo_err finish_weights(kymo_ingest *in, uint32_t id)
+/* Sorts the samples of a thread and gives them their weights, whose sum is counted_ns by now. All
+ * samples have been added. */
+static kymo_err finish_weights(kymo_ingest *in, uint32_t id, uint64_t counted_ns)
 {
     const struct kymo_ingest_thread *t = &in->threads.data[id];
     kymo_sample_columns *samples = &in->profile->samples.data[id];
     KYMO_TRY(kymo_sample_columns_sort(samples));
     if (t->unknown != 0)
         kymo_sample_columns_share(samples, t->tail_ns);
+    if (counted_ns > t->fit_ns)
+        kymo_sample_columns_scale(samples, counted_ns, t->fit_ns);
     int all_by_tick = in->meta.engine && strcmp(in->meta.engine, "perf") != 0;
     if (all_by_tick || t->by_tick)
         kymo_sample_columns_even_out(samples, EVEN_SAMPLES);
@@ -79,6 +82,8 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     kymo_thread row = *kymo_profile_thread(in->profile, id);
     row.dropped_ns = take_dropped(t);
     sums->dropped_ns = kymo_sum(sums->dropped_ns, row.dropped_ns);
+    const uint64_t counted_ns = t->weight_ns;
+    t->weight_ns = t->fit_ns;
     if (t->held.time_ns != 0) {
         if (t->unknown == 0)
             t->held.weight_ns = kymo_sum(t->held.weight_ns, t->tail_ns);
@@ -104,7 +109,7 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     if (process_ns == 0)
         sums->process_cpu_ns = kymo_sum(sums->process_cpu_ns, t->cpu_ns);
     KYMO_TRY(kymo_profile_update_thread(in->profile, id, &row));
-    return finish_weights(in, id);
+    return finish_weights(in, id, counted_ns);
 }
 
 static kymo_err finish_process(kymo_ingest *in, uint32_t id, struct sums *sums)
@@ -178,6 +183,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         q.cpu_unsampled_ns = kymo_sum(q.cpu_unsampled_ns, p->cpu_unsampled_ns);
         q.disturbed = kymo_sum(q.disturbed, p->disturbed);
         q.handler_ns = kymo_sum(q.handler_ns, p->handler_ns);
+        q.copied_samples = kymo_sum(q.copied_samples, p->copied);
     }
     /* Weights above the CPU time are as wrong as weights below it, so the ratio is the smaller
      * by the larger. */
@@ -220,6 +226,7 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     struct sums sums = {0};
     KYMO_TRY(finish_meta(in));
     KYMO_TRY(kymo_ingest_finish_calls(in));
+    kymo_ingest_fit_weights(in);
     for (uint32_t i = 0; i < in->threads.len; i++)
         KYMO_TRY(finish_thread(in, i, &sums));
     for (uint32_t i = 0; i < in->processes.len; i++)

@@ -53,8 +53,9 @@ struct kymo_ingest_process {
     KYMO_VEC(struct kymo_ingest_loss) losses; /* at most KYMO_LOST_MAX kinds */
     kymo_event_quality quality;
     uint64_t end_ns;
-    uint64_t trace_end_ns; /* when its calls were traced no more; 0: they were to the end */
-    uint64_t cpu_ns;       /* of wait4; 0: not known */
+    uint64_t trace_end_ns;    /* when its calls were traced no more; 0: they were to the end */
+    uint64_t cpu_ns;          /* of wait4; 0: not known */
+    uint64_t fit_ns, open_ns; /* of its threads, and of those without a clock (ingest_fit.c) */
     int32_t wait_status;
 };
 
@@ -64,6 +65,7 @@ struct kymo_ingest_thread {
     uint64_t cpu_ns;
     uint64_t tail_ns;
     uint64_t weight_ns;     /* sum of CPU samples */
+    uint64_t fit_ns;        /* what that is to be (ingest_fit.c) */
     uint64_t unknown;       /* CPU samples of unknown weight */
     uint64_t wall_ns;       /* sum of wall samples */
     uint64_t stackless;     /* wall samples of the running thread that have no stack */
@@ -162,6 +164,9 @@ kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category
 /* ingest_samples.c: adds the sample to the profile. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_add_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s);
+
+/* ingest_fit.c: what the weights of each thread are to add up to; all events have been taken. */
+void kymo_ingest_fit_weights(kymo_ingest *in);
 
 /* The functions of kymo_ingest_handler, one per event; ctx is the ingest. */
 #define X(name, type) kymo_err kymo_ingest_on_##name(void *ctx, const kymo_event_##type *e);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
+
 /* Grows the columns one after the other. If one fails, those before it only have spare room: cap
  * changes after all have grown. */
 kymo_err kymo_sample_columns_reserve(kymo_sample_columns *s, size_t n)
@@ -222,6 +224,26 @@ void kymo_sample_columns_even_out(kymo_sample_columns *s, size_t window)
             rest -= rest > 0;
         }
         left -= n;
+    }
+}
+
+static uint64_t scaled(uint64_t value, uint64_t from, uint64_t to)
+{
+    return (uint64_t)((unsigned __int128)value * to / from);
+}
+
+void kymo_sample_columns_scale(kymo_sample_columns *s, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t before = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->kind[i] != KYMO_SAMPLE_CPU)
+            continue;
+        /* Of the sums up to here, so that what is rounded off one is in the next. */
+        uint64_t after = kymo_sum(before, s->weight_ns[i]);
+        if (after > from_ns)
+            after = from_ns;
+        s->weight_ns[i] = scaled(after, from_ns, to_ns) - scaled(before, from_ns, to_ns);
+        before = after;
     }
 }
 

@@ -311,6 +311,7 @@ int kymo_host_is_attached(const kymo_host *h)
 
 static void end_capture(kymo_host *h)
 {
+    h->is_stopped = 1;
     kymo_store_release(&h->session->stopped, 1u);
     uint32_t quiet = kymo_load_relaxed(&h->session->quiet);
     while (!kymo_cas_relaxed(&h->session->quiet, &quiet, quiet | KYMO_QUIET_STOPPED)) {
@@ -341,6 +342,8 @@ static kymo_err drain(kymo_host *h, uint64_t now_ns)
         h->lap_ns = now_ns;
     }
     KYMO_TRY(kymo_drain_round(h->drain));
+    if (h->out.copies)
+        KYMO_TRY(kymo_host_read_copies(h));
     if (!kymo_drain_is_behind(h->drain))
         h->read_ns = h->lap_ns;
     KYMO_TRY(kymo_session_events_flush(&h->out));
@@ -370,6 +373,7 @@ static kymo_err tell_losses(kymo_host *h)
     };
     kymo_drain_losses(h->drain, lost);
     lost[KYMO_LOSS_MARK_STACK] += h->out.marks.stackless;
+    lost[KYMO_LOSS_SAMPLE_LATE] += kymo_stack_copies_lost(h->out.copies);
     for (uint32_t i = 0; i < KYMO_LOSS_KINDS; i++) {
         kymo_event_loss e = {h->out.process, i, lost[i], names[i]};
         if (lost[i] != h->told_lost[i])
@@ -548,11 +552,23 @@ const char *kymo_host_replaced_by(const kymo_host *h)
     return h->replaced ? h->replaced_by : "";
 }
 
+static uint64_t main_copied(const kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->out.tids.len; i++)
+        if (h->out.tids.data[i] == h->pid)
+            return h->out.copied.data[i].cpu_ns;
+    return 0;
+}
+
 uint64_t kymo_host_main_cpu_ns(const kymo_host *h, uint64_t at_most_ns)
 {
     uint64_t said_ns = kymo_load_acquire(&h->session->replaced_cpu_ns);
     uint64_t least_ns = h->out.main_cpu_before + kymo_drain_main_weight(h->drain);
-    return said_ns >= least_ns && said_ns <= at_most_ns ? said_ns : least_ns;
+    if (said_ns >= least_ns && said_ns <= at_most_ns)
+        return said_ns;
+    /* Copies count by another clock. */
+    least_ns += main_copied(h);
+    return least_ns < at_most_ns ? least_ns : at_most_ns;
 }
 
 int kymo_host_refusal(kymo_host *h, struct kymo_refusal *out, uint64_t *missed)
@@ -653,10 +669,14 @@ static void note_paused(kymo_host *h)
 static kymo_err tell_quality(kymo_host *h)
 {
     struct kymo_drain_counts live;
+    uint64_t copied = 0;
     kymo_drain_live_counts(h->drain, &live);
+    for (size_t i = 0; i < h->out.copied.len; i++)
+        copied += h->out.copied.data[i].samples;
     h->quality = (kymo_event_quality){
         .process = h->out.process,
-        .samples = h->out.taken + live.samples,
+        .samples = h->out.taken + live.samples + copied,
+        .copied = copied,
         .cpu_unsampled_ns = h->out.unsampled_ns,
         .handler_ns = h->out.handler_ns + live.handler_ns,
         .disturbed = h->out.disturbed + live.disturbed +

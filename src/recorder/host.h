@@ -55,7 +55,8 @@ struct kymo_host_config {
     uint64_t network_cookie;                  /* our network namespace; 0: not known */
     uint64_t network_device, network_inode;   /* the same; inode 0: not known */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; owned by the launcher */
-    const kymo_event_handler *events;         /* receives what is drained */
+    struct kymo_copy_budget *copies;  /* NULL: each sample is taken by a handler; as above */
+    const kymo_event_handler *events; /* receives what is drained */
     void *events_context;
     struct kymo_recording_writer *writer; /* writer of `events`; NULL: not a file */
     int spool;                            /* descriptor of its file */

@@ -34,7 +34,8 @@
 #include "sys/clock.h"
 
 #define CHECK_SAMPLES 16u
-#define FIRST_CHECK_SAMPLES 2u /* the most expensive threads are to be noticed early */
+/* The most expensive threads are to be noticed early. */
+#define FIRST_CHECK_SAMPLES KYMO_SAMPLES_UNTIL_COPIES
 #define CHECK_NS 20000000u
 #define SHORT_RUN_NS 500000u
 #define DISPATCH_AGAIN_NS 100000000u
@@ -64,9 +65,14 @@ int kymo_host_call_process(const kymo_host *h)
 
 static void close_event(kymo_host *h, struct kymo_host_slot *a)
 {
+    uint64_t counted_ns;
     if (a->fd < 0)
         return;
-    if (a->with_kernel)
+    if (read(a->fd, &counted_ns, sizeof counted_ns) == (ssize_t)sizeof counted_ns)
+        a->counted_ns += counted_ns;
+    if (a->is_copied)
+        kymo_host_end_copies(h, (uint32_t)(a - h->slots));
+    else if (a->with_kernel)
         kymo_kernel_stacks_close(h->config.kernel_stacks, h->out.process, a->tid);
     close(a->fd);
     a->fd = -1;
@@ -128,21 +134,45 @@ static int open_event(kymo_host *h, pid_t tid, int with_kernel, int *tells_chain
     return kymo_perf_open(tid, c->period_ns, h->signal, with_kernel);
 }
 
+void kymo_host_replace_event(kymo_host *h, uint32_t number, int fd, enum kymo_host_event kind)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    kymo_store_relaxed(&slot->perf_fd_before, a->fd);
+    close_event(h, a);
+    a->fd = fd;
+    a->with_kernel = kind != KYMO_HOST_EVENT_USER;
+    a->is_copied = kind == KYMO_HOST_EVENT_COPIES;
+    kymo_store_relaxed(&slot->perf_kernel, (uint32_t)a->with_kernel);
+    /* Before the first signal: the handler recognizes its event by this number. */
+    kymo_store_release(&slot->perf_fd, fd);
+    kymo_store_relaxed(&slot->is_copied, (uint32_t)a->is_copied);
+    /* Pairs with the fence of capture/hooks.c: that sees this, or this its wish. */
+    kymo_fence_seqcst();
+    if (a->is_copied && kymo_load_relaxed(&h->session->handlers_wanted))
+        return; /* adjust_copies ends them */
+    if (!(h->config.pauses & 1))
+        (void)kymo_perf_enable(fd);
+}
+
 /* Opens the event of this slot's thread; replaces the old one. */
 static void arm(kymo_host *h, uint32_t number, int with_kernel)
 {
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
-    if (!kymo_host_may_send(h))
+    /* What is opened for it may have shown that it runs another program. */
+    if (!kymo_host_may_send(h) || h->replaced)
         return;
     int tells_chains;
     int fd = kymo_descriptors_keep(open_event(h, a->tid, with_kernel, &tells_chains),
                                    KYMO_DESCRIPTORS_EVENTS);
     if (fd < 0) {
         /* No descriptors are left, or the program changed to another user. An existing event
-         * stays; without one the thread goes to the dispatcher, or takes a timer. */
-        if (a->fd >= 0 || errno == ESRCH)
+         * stays, unless it is of copies, which are to end; without one the thread goes to the
+         * dispatcher, or takes a timer. */
+        if ((a->fd >= 0 && !a->is_copied) || errno == ESRCH)
             return;
+        close_event(h, a);
         a->is_refused = 1;
         if (h->config.tick_threads->error == 0)
             h->config.tick_threads->error = errno;
@@ -152,18 +182,11 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
         }
         return;
     }
-    kymo_store_relaxed(&slot->perf_fd_before, a->fd);
-    close_event(h, a);
-    a->fd = fd;
-    a->with_kernel = with_kernel;
-    kymo_store_relaxed(&slot->perf_kernel, (uint32_t)with_kernel);
-    /* Before the first signal: the handler recognizes its event by this number. */
-    kymo_store_release(&slot->perf_fd, fd);
     if (tells_chains)
         kymo_kernel_stacks_open(h->config.kernel_stacks, h->out.process, a->tid, fd,
                                 kymo_clock_ns(CLOCK_MONOTONIC));
-    if (!(h->config.pauses & 1))
-        (void)kymo_perf_enable(fd);
+    kymo_host_replace_event(h, number, fd,
+                            with_kernel ? KYMO_HOST_EVENT_KERNEL : KYMO_HOST_EVENT_USER);
 }
 
 int kymo_host_open_event(kymo_host *h)
@@ -228,7 +251,9 @@ static void leave_to_timer(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
-    if (!set_by_tick(h, number, &h->config.tick_threads->switchers))
+    /* It has none yet after copies: its first signal arms one. */
+    if (!kymo_load_relaxed(&slot->timer_on) ||
+        !set_by_tick(h, number, &h->config.tick_threads->switchers))
         return; /* tried again at the next check */
     a->switches_much = 1;
     kymo_store_relaxed(&slot->perf_fd_before, a->fd);
@@ -254,13 +279,23 @@ static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t sampl
     return 1;
 }
 
+/* The thread has its handler again. */
+static void leave_copies(kymo_host *h, uint32_t number)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    arm(h, number, h->config.access == KYMO_PERF_KERNEL && !a->sleeps);
+    if (a->is_copied) /* nothing may send it a signal, or it is gone */
+        close_event(h, a);
+    /* Its handler has taken none of these. */
+    a->seen_samples = a->checked_samples = kymo_host_samples(h, number);
+}
+
 /* Chooses: with the kernel for threads that do not sleep, user mode for those that do, no event
  * for those that switch often. */
 static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
 {
     struct kymo_host_slot *a = &h->slots[number];
-    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
-    uint64_t samples = kymo_load_relaxed(&slot->samples);
+    uint64_t samples = kymo_host_samples(h, number);
     uint64_t switches, used_ns;
     if (h->config.engine != KYMO_SESSION_PERF || (a->fd < 0 && !a->switches_much) ||
         samples == a->seen_samples || (a->checks && now_ns < a->checked_ns + CHECK_NS))
@@ -274,6 +309,7 @@ static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
         return;
     uint64_t sleeps = switches - a->switches;
     a->switches = switches;
+    a->sleeps = sleeps != 0;
     if (a->switches_much) {
         if (used_ns / 2 < sleeps * SHORT_RUN_NS)
             return;
@@ -281,7 +317,12 @@ static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
         arm(h, number, 0);
     } else if (h->config.spares_switchers && !a->with_kernel && used_ns < sleeps * SHORT_RUN_NS) {
         leave_to_timer(h, number);
-    } else if (h->config.access == KYMO_PERF_KERNEL && (sleeps != 0) == a->with_kernel) {
+    } else if (a->is_copied) {
+        /* Its timer comes with the event that signals it. */
+        if (h->config.spares_switchers && used_ns < sleeps * SHORT_RUN_NS)
+            leave_copies(h, number);
+    } else if (!kymo_host_copy_stacks(h, number) && h->config.access == KYMO_PERF_KERNEL &&
+               (sleeps != 0) == a->with_kernel) {
         arm(h, number, sleeps == 0);
     }
 }
@@ -310,6 +351,23 @@ static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
     return kymo_drain_end_slot(h->drain, number, now_ns);
 }
 
+/* Copies that no longer do for what the thread is found at. */
+static void adjust_copies(kymo_host *h, uint32_t number)
+{
+    if (kymo_host_must_end_copies(h, number) ||
+        (kymo_host_needs_more_copies(h, number) && !kymo_host_copy_stacks(h, number)))
+        leave_copies(h, number);
+}
+
+kymo_err kymo_host_read_copies(kymo_host *h)
+{
+    KYMO_TRY(kymo_host_take_copies(h));
+    for (uint32_t i = 0; !h->is_stopped && i < h->slots_seen; i++)
+        if (h->slots[i].open && h->slots[i].is_copied)
+            adjust_copies(h, i);
+    return KYMO_OK;
+}
+
 kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
 {
     KYMO_TRY(kymo_host_follow_signal(h, now_ns));
@@ -318,6 +376,8 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
         touched = h->plan.threads;
     if (touched > h->slots_seen)
         h->slots_seen = touched;
+    int copied = 0;
+    const uint32_t handlers_wanted = kymo_load_relaxed(&h->session->handlers_wanted);
     for (uint32_t i = 0; i < h->slots_seen; i++) {
         struct kymo_host_slot *a = &h->slots[i];
         struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
@@ -350,7 +410,10 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
         if (a->fd < 0 && !a->is_by_tick)
             a->is_by_tick = set_by_tick(
                 h, i, a->is_refused ? &h->config.tick_threads->refused : &(uint32_t){0});
+        if (a->is_copied)
+            adjust_copies(h, i);
         choose_event(h, i, now_ns);
+        copied |= a->is_copied;
         /* A thread that the dispatcher could not read because it moved at each try. */
         if (h->config.engine == KYMO_SESSION_DISPATCH && !a->dispatched &&
             now_ns >= a->checked_ns + DISPATCH_AGAIN_NS) {
@@ -358,6 +421,9 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
             (void)dispatch(h, i);
         }
     }
+    /* Pairs with the acquire in capture/hooks.c: each copy until then was walked. */
+    if (handlers_wanted && !copied)
+        kymo_store_release(&h->session->handlers_given, 1u);
     return KYMO_OK;
 }
 
@@ -370,7 +436,9 @@ void kymo_host_follow_period(kymo_host *h, uint64_t before_ns)
         const struct kymo_host_slot *a = &h->slots[i];
         if (!a->open)
             continue;
-        if (a->fd >= 0)
+        if (a->is_copied) /* its ring was made for another one */
+            leave_copies(h, i);
+        else if (a->fd >= 0)
             (void)kymo_perf_set_period(a->fd, period_ns);
         else if (!a->dispatched && !h->foreign && period_ns < before_ns && before_ns > FOLLOW_NS &&
                  kymo_load_relaxed(&kymo_session_slot(h->session, &h->plan, i)->timer_on))

@@ -80,7 +80,7 @@ static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
 {
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
-    uint64_t samples = kymo_load_relaxed(&slot->samples);
+    uint64_t samples = kymo_host_samples(h, number);
     uint32_t thread = kymo_drain_slot_thread(h->drain, number);
     char name[16] = "";
     if ((a->named && samples == a->named_samples) || thread == UINT32_MAX ||
@@ -101,7 +101,7 @@ static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
 static int has_run(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
-    uint64_t samples = kymo_load_relaxed(&kymo_session_slot(h->session, &h->plan, number)->samples);
+    uint64_t samples = kymo_host_samples(h, number);
     int ran = samples != a->status_samples;
     a->status_samples = samples;
     return ran || a->tid == h->pid;
@@ -161,16 +161,26 @@ static int has_same_auxv(const kymo_host *h)
     return !now || now == h->auxv;
 }
 
-void kymo_host_notice_exec(kymo_host *h, int quickly)
+/* Whether it runs another image; path: whose. */
+static int has_execed(const kymo_host *h, int quickly, char path[PATH_MAX])
 {
     struct kymo_task_exe exe;
-    if (h->replaced)
-        return;
     /* Before the executable is read, which fails for a process that has ended. */
     int lives = kymo_task_image_lives(h->image);
-    if ((quickly && lives && h->image >= 0) ||
-        !kymo_task_executable(h->pid, &exe, h->replaced_by, sizeof h->replaced_by) ||
-        (lives && exe.device == h->exe.device && exe.inode == h->exe.inode && has_same_auxv(h)))
+    if ((quickly && lives && h->image >= 0) || !kymo_task_executable(h->pid, &exe, path, PATH_MAX))
+        return 0;
+    return !lives || exe.device != h->exe.device || exe.inode != h->exe.inode || !has_same_auxv(h);
+}
+
+int kymo_host_runs_on(const kymo_host *h)
+{
+    char path[PATH_MAX];
+    return !h->replaced && !has_execed(h, 0, path);
+}
+
+void kymo_host_notice_exec(kymo_host *h, int quickly)
+{
+    if (h->replaced || !has_execed(h, quickly, h->replaced_by))
         return;
     h->replaced = 1;
     kymo_host_stop(h);

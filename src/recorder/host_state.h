@@ -39,6 +39,10 @@ struct kymo_host_slot {
     uint32_t dispatched;  /* its number with the dispatcher + 1; 0: none */
     int rests_dispatched; /* the dispatcher gets it back after the pause */
     int with_kernel;
+    int is_copied;         /* the event has a ring with stacks, and sends no signal */
+    uint64_t counted_ns;   /* CPU time that its closed events have counted */
+    int is_unfit;          /* it shall have no such event (again) */
+    int sleeps;            /* it slept of its own will before the last check */
     int switches_much;     /* switches often: has only the timer, no event */
     int is_refused;        /* by perf */
     int is_by_tick;        /* was sampled at a tick; ingest averages its weights */
@@ -88,7 +92,8 @@ struct kymo_host {
     int is_late;         /* no hook announces threads */
     uint64_t next_scan_ns;
     uint64_t last_round_ns;
-    int revive; /* the last round came very late */
+    int is_stopped; /* nothing is armed any more */
+    int revive;     /* the last round came very late */
     uint64_t scan;
     uint32_t listed; /* threads in the last scan */
     int signal;      /* signal of samples; 0: none */
@@ -120,6 +125,9 @@ struct kymo_host {
 /* Arms new threads, disarms ended ones. */
 KYMO_NODISCARD
 kymo_err kymo_host_arm_threads(kymo_host *host, uint64_t now_ns);
+/* Reads the samples that came without a signal. */
+KYMO_NODISCARD
+kymo_err kymo_host_read_copies(kymo_host *host);
 /* Closes the event that the process was to start itself. */
 void kymo_host_drop_event(kymo_host *host);
 /* Closes what samples the slot's thread from outside. */
@@ -135,11 +143,30 @@ int kymo_host_call_process(const kymo_host *host);
  * their timers: re-arms them. Call one round later, when all threads have seen the heartbeat. */
 void kymo_host_revive_timers(kymo_host *host);
 
+/* The slot's thread has this event, which is not enabled, instead of the one that it had; and lets
+ * it run, unless in a pause. */
+enum kymo_host_event { KYMO_HOST_EVENT_USER, KYMO_HOST_EVENT_KERNEL, KYMO_HOST_EVENT_COPIES };
+void kymo_host_replace_event(kymo_host *host, uint32_t slot, int fd, enum kymo_host_event kind);
 /* Tells events and timers of config.period_ns; before it was that. */
 void kymo_host_follow_period(kymo_host *host, uint64_t before_ns);
 /* A pause: no event raises a signal, and the dispatcher has no thread. Then all as before. */
 void kymo_host_rest(kymo_host *host);
 void kymo_host_go_on(kymo_host *host);
+
+/* ---- host_copies.c ---- */
+
+/* Samples of the slot's thread so far, by its handler and without. */
+uint64_t kymo_host_samples(const kymo_host *host, uint32_t slot);
+/* Replaces the thread's event by one without a signal, if it may have one; returns whether. */
+int kymo_host_copy_stacks(kymo_host *host, uint32_t slot);
+/* Takes the samples of all such events. */
+KYMO_NODISCARD
+kymo_err kymo_host_take_copies(kymo_host *host);
+/* Takes what is left of such an event, which is about to be closed. */
+void kymo_host_end_copies(kymo_host *host, uint32_t slot);
+/* Whether the thread has one, and needs its handler; or one with longer copies. */
+int kymo_host_must_end_copies(const kymo_host *host, uint32_t slot);
+int kymo_host_needs_more_copies(const kymo_host *host, uint32_t slot);
 
 /* ---- host_sweep.c ---- */
 
@@ -174,6 +201,8 @@ void kymo_host_note_cpu(kymo_host *host);
 /* Searches for threads that no hook announced, for ended ones, and for names. */
 KYMO_NODISCARD
 kymo_err kymo_host_scan_tasks(kymo_host *host, uint64_t now_ns);
+/* Whether the process runs the image that attached; one that has ended does. */
+int kymo_host_runs_on(const kymo_host *host);
 /* Notices an exec: the new program has no handler of ours, and nothing to drain. quickly: checks
  * only the address space, which shows every exec unless another process shares that memory. */
 void kymo_host_notice_exec(kymo_host *host, int quickly);

@@ -32,7 +32,6 @@ static kymo_err put_sample(void *context, const kymo_event_sample *s)
     struct kymo_session_events *to = context;
     if (to->batched == KYMO_SAMPLE_BATCH)
         KYMO_TRY(kymo_session_events_flush(to));
-    to->samples++;
     to->batch[to->batched++] = *s;
     int has_task = to->task_ns == to->sample_ns && to->task_drained == to->batch_drained;
     const struct kymo_python_task *task = has_task ? &to->task : NULL;
@@ -44,15 +43,38 @@ static kymo_err put_sample(void *context, const kymo_event_sample *s)
                     : KYMO_OK;
 }
 
-static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
+/* What is put next is of this thread, and was sampled then. */
+static kymo_err begin_sample(struct kymo_session_events *to, uint32_t drained, uint64_t time_ns)
 {
-    struct kymo_session_events *to = context;
-    uint32_t thread = kymo_session_events_thread(to, s->thread);
+    uint32_t thread = kymo_session_events_thread(to, drained);
     if (to->batched && to->batch_thread != thread)
         KYMO_TRY(kymo_session_events_flush(to));
     to->batch_thread = thread;
-    to->batch_drained = s->thread;
-    to->sample_ns = s->time_ns;
+    to->batch_drained = drained;
+    to->sample_ns = time_ns;
+    return KYMO_OK;
+}
+
+kymo_err kymo_session_events_copied(struct kymo_session_events *to,
+                                    const struct kymo_copied_sample *s)
+{
+    struct kymo_copied_count *count = &to->copied.data[s->thread];
+    kymo_event_sample sample = {
+        .time_ns = s->time_ns, .weight_ns = s->weight_ns, .stack = s->stack, .state = 1};
+    if (s->is_first)
+        sample.weight_ns += count->owed_ns;
+    count->samples++;
+    count->cpu_ns += sample.weight_ns;
+    KYMO_TRY(begin_sample(to, s->thread, s->time_ns));
+    return put_sample(to, &sample);
+}
+
+static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
+{
+    struct kymo_session_events *to = context;
+    to->samples++;
+    to->copied.data[s->thread].handled_ns += s->weight_ns;
+    KYMO_TRY(begin_sample(to, s->thread, s->time_ns));
     kymo_event_sample sample = {
         .time_ns = s->time_ns,
         .weight_ns = s->weight_ns,
@@ -79,6 +101,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     KYMO_TRY(kymo_vec_push(&to->by_tick, 0u));
     KYMO_TRY(kymo_vec_push(&to->named, (uint8_t)0));
     KYMO_TRY(kymo_vec_push(&to->paused_ns, (uint64_t)0));
+    KYMO_TRY(kymo_vec_push(&to->copied, (struct kymo_copied_count){0}));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
     uint32_t thread = (*to->next_thread)++;
     if (t->flags & KYMO_SLOT_MAIN && to->main_name[0])
@@ -114,10 +137,14 @@ static uint64_t paused_of(const struct kymo_session_events *to, const struct kym
     return ends_so || t->paused_cpu_ns > rest_ns ? rest_ns : t->paused_cpu_ns;
 }
 
-static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
+static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *drained)
 {
     struct kymo_session_events *to = context;
+    KYMO_TRY(kymo_stack_copies_close(to->copies, drained->thread));
     KYMO_TRY(kymo_session_events_flush(to));
+    struct kymo_drain_thread with_copies = *drained;
+    const struct kymo_drain_thread *t = &with_copies;
+    with_copies.last_cpu_ns += to->copied.data[t->thread].cpu_ns;
     if (to->last_end_ns < t->end_ns)
         to->last_end_ns = t->end_ns;
     if (to->wall)
@@ -134,10 +161,14 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
         if (cpu_ns < to->main_cpu_ns)
             cpu_ns = to->main_cpu_ns;
         cpu_ns -= cpu_ns < to->main_cpu_before ? cpu_ns : to->main_cpu_before;
-        to->main_sampled_ns = t->last_cpu_ns;
     }
+    /* What events count may be more than the clock says; a reader scales their weights. */
+    if (cpu_ns > 0 && to->copied.data[t->thread].samples > 0 && with_copies.last_cpu_ns > cpu_ns)
+        with_copies.last_cpu_ns = cpu_ns;
     if (cpu_ns < t->last_cpu_ns)
         cpu_ns = t->last_cpu_ns;
+    if (t->flags & KYMO_SLOT_MAIN)
+        to->main_sampled_ns = t->last_cpu_ns;
     uint64_t paused_ns = paused_of(to, t, cpu_ns);
     /* The clock of one that was killed is not known, and what it told is. */
     kymo_session_events_paused(to, t->thread,
@@ -367,6 +398,8 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_vec_deinit(&to->by_tick);
     kymo_vec_deinit(&to->named);
     kymo_vec_deinit(&to->paused_ns);
+    kymo_vec_deinit(&to->copied);
+    kymo_stack_copies_destroy(to->copies);
     kymo_mark_events_deinit(&to->marks);
     kymo_python_events_deinit(&to->python);
     kymo_python_events_deinit(&to->python_outside);

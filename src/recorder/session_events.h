@@ -21,6 +21,7 @@
 #include "buffer/drain_heap.h"
 #include "buffer/python_task.h"
 #include "buffer/session.h"
+#include "observe/stack_copies.h"
 #include "observe/unseen.h"
 #include "observe/wall.h"
 #include "recorder/mark_events.h"
@@ -80,6 +81,14 @@ struct kymo_row_want {
     uint64_t map_start, map_end, bias;
 };
 
+/* Samples of a thread that no handler took, and the CPU time of all its samples. */
+struct kymo_copied_count {
+    uint64_t samples;
+    uint64_t cpu_ns;
+    uint64_t handled_ns; /* of those that a handler took */
+    uint64_t owed_ns;    /* used since the last of those when copies began: the first copy has it */
+};
+
 /* The caller sets the first group and reads the second; the third is private. */
 struct kymo_session_events {
     const kymo_event_handler *events;
@@ -96,6 +105,7 @@ struct kymo_session_events {
     kymo_row_tables *tables; /* NULL: none */
     kymo_unseen *unseen;     /* NULL: not requested */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
+    kymo_stack_copies *copies;                /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* its value before this image */
     uint32_t pauses;          /* as kymo_session has it */
@@ -104,7 +114,7 @@ struct kymo_session_events {
                    * sample is that program's */
 
     KYMO_VEC(struct kymo_row_want) wants; /* modules that have no row table yet */
-    uint64_t samples;                     /* written so far */
+    uint64_t samples;                     /* by handlers, so far */
     uint64_t taken;                       /* samples by the handlers of ended threads */
     uint64_t handler_ns;                  /* time in handlers of those threads */
     uint64_t disturbed;                   /* interrupted system calls (EINTR) of those threads */
@@ -122,9 +132,10 @@ struct kymo_session_events {
     by_tick; /* by the drain's number: 1 once samples were
               * taken at a tick */
     KYMO_VEC(uint64_t)
-    paused_ns;          /* by the drain's number: CPU time in pauses that is in
-                         * unsampled_ns */
-    kymo_jit_code *jit; /* NULL: no memory for it */
+    paused_ns; /* by the drain's number: CPU time in pauses that is in
+                * unsampled_ns */
+    KYMO_VEC(struct kymo_copied_count) copied;  /* by the drain's number */
+    kymo_jit_code *jit;                         /* NULL: no memory for it */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* samples of one thread, to be written together */
     uint32_t batched;
     uint32_t batch_thread;
@@ -152,6 +163,10 @@ kymo_err kymo_session_events_flush(struct kymo_session_events *to);
 /* A thread's CPU time in pauses, by now; it is not sampled. drained: the drain's number. */
 void kymo_session_events_paused(struct kymo_session_events *to, uint32_t drained,
                                 uint64_t paused_cpu_ns);
+/* A sample that no handler took; its thread is by the drain's number. */
+KYMO_NODISCARD
+kymo_err kymo_session_events_copied(struct kymo_session_events *to,
+                                    const struct kymo_copied_sample *sample);
 /* The recording's number of a thread, by the drain's number. */
 uint32_t kymo_session_events_thread(const struct kymo_session_events *to, uint32_t drained);
 void kymo_session_events_deinit(struct kymo_session_events *to);

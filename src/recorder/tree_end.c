@@ -70,7 +70,9 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
     /* CPU time that its threads reported. The clock has more, unless it continued in another
      * image. */
     uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
-    if (clock_ns > image->cpu_before_ns + cpu_ns)
+    /* Copies count by another clock than this, if it is the last look at it. */
+    int is_counted = kymo_host_quality(image->host).copied > 0 && ending->cpu_ns > 0;
+    if (clock_ns > image->cpu_before_ns + (is_counted ? 0 : cpu_ns))
         cpu_ns = clock_ns - image->cpu_before_ns;
     uint64_t user_ns = ending->user_ns < cpu_ns ? ending->user_ns : cpu_ns;
     kymo_event_process_end e = {

@@ -429,11 +429,12 @@ typedef struct kymo_event_loss {
  * samples is not here. */
 typedef struct kymo_event_quality {
     uint32_t process;
-    uint64_t samples;          /* taken by the handlers, including lost ones */
+    uint64_t samples;          /* taken of CPU time, including lost ones */
     uint64_t handler_ns;       /* time spent in our handlers */
     uint64_t disturbed;        /* system calls that may have returned EINTR because of Kymo */
     uint64_t cpu_unsampled_ns; /* CPU time of threads that could not be sampled; without the
                                 * tails of kymo_event_thread_end */
+    uint64_t copied;           /* of samples, those that no handler took */
 } kymo_event_quality;
 
 typedef enum kymo_event_severity {

@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 10
+#define KYMO_FILE_MINOR 11
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_CHUNK_LENGTH_MAX (64u << 20)
@@ -261,6 +261,7 @@ struct kymo_file_wait {
 /* Sizes in version 1.0 of structures that have grown since. */
 #define KYMO_FILE_META_BYTES offsetof(struct kymo_file_meta, wall_period_ns)
 #define KYMO_FILE_SAMPLE_BYTES offsetof(struct kymo_file_sample, wait)
+#define KYMO_FILE_QUALITY_BYTES offsetof(struct kymo_file_quality, copied)
 #define KYMO_FILE_THREAD_END_BYTES offsetof(struct kymo_file_thread_end, by_tick)
 
 struct kymo_file_loss {
@@ -278,6 +279,7 @@ struct kymo_file_quality {
     uint64_t handler_ns;
     uint64_t disturbed;
     uint64_t cpu_unsampled_ns;
+    uint64_t copied;
 };
 
 struct kymo_file_dropped {
@@ -371,7 +373,7 @@ static_assert(sizeof(struct kymo_file_wait) == 8, "layout");
 static_assert(KYMO_FILE_META_BYTES == 56, "layout");
 static_assert(KYMO_FILE_SAMPLE_BYTES == 24, "layout");
 static_assert(sizeof(struct kymo_file_loss) == 24, "layout");
-static_assert(sizeof(struct kymo_file_quality) == 40, "layout");
+static_assert(sizeof(struct kymo_file_quality) == 48, "layout");
 static_assert(sizeof(struct kymo_file_dropped) == 80, "layout");
 static_assert(sizeof(struct kymo_file_note) == 24, "layout");
 static_assert(sizeof(struct kymo_file_code) == 56, "layout");

@@ -83,9 +83,10 @@ static kymo_err take_loss(struct kymo_recording_join *j, kymo_event_loss *e, int
 
 static kymo_err take_quality(struct kymo_recording_join *j, kymo_event_quality *e, int *is_new)
 {
-    uint64_t *values[] = {&e->samples, &e->handler_ns, &e->disturbed, &e->cpu_unsampled_ns};
+    uint64_t *values[] = {&e->samples, &e->handler_ns, &e->disturbed, &e->cpu_unsampled_ns,
+                          &e->copied};
     (void)is_new;
-    return add_up(j, QUALITY, e->process, 0, values, 4);
+    return add_up(j, QUALITY, e->process, 0, values, KYMO_ARRAY_LEN(values));
 }
 
 static kymo_err take_site_counts(struct kymo_recording_join *j, kymo_event_site_counts *e,

@@ -22,7 +22,7 @@
 #include "recording/open_calls.h"
 #include "recording/recording.h"
 
-#define KYMO_JOIN_FIGURES 4u
+#define KYMO_JOIN_FIGURES 5u
 
 /* A figure event of a process: its values in the present interval, and in those before it. */
 struct kymo_join_figures {

@@ -73,7 +73,7 @@ struct kymo_kept_stacks {
 };
 
 /* The figures so far of which the last event counts. */
-#define KYMO_KEPT_FIGURES 4u
+#define KYMO_KEPT_FIGURES 5u
 
 struct kymo_kept_state {
     struct kymo_kept_chunk *chunk;      /* as it came: counted from the begin of the recording */

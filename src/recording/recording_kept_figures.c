@@ -28,7 +28,7 @@ static struct figures figures_of(enum kymo_chunk_type type)
     case KYMO_CHUNK_LOSS:
         return (struct figures){offsetof(struct kymo_file_loss, count), 1};
     case KYMO_CHUNK_QUALITY:
-        return (struct figures){offsetof(struct kymo_file_quality, samples), 4};
+        return (struct figures){offsetof(struct kymo_file_quality, samples), 5};
     case KYMO_CHUNK_SITE_COUNTS:
         return (struct figures){offsetof(struct kymo_file_site_counts, lost), 3};
     case KYMO_CHUNK_HEAP:

@@ -261,6 +261,7 @@ static enum step packed_cfa(struct walk *w, uint64_t row, uint64_t *cfa)
 
 static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
 {
+    const uint64_t sp = w->sp;
     uint64_t cfa = 0;
     uint64_t ip;
     enum step step = packed_cfa(w, row, &cfa);
@@ -288,6 +289,10 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         unsigned reg = kymo_slot_register[slot];
         uint64_t value = 0;
         if (k == 0 || restored)
+            continue;
+        /* Taken off the stack already, which epilogues may leave unsaid: the register has it. What
+         * the kernel copies of a stack ends there. */
+        if (w->window.is_copy && base - 8ull * k < sp)
             continue;
         if (kymo_window_load(&w->window, base - 8ull * k, &value))
             w->known |= BIT(reg);

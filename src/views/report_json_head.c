@@ -80,6 +80,8 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     key_ratio(j, "frames_symbolized", q->frames_symbolized);
     if (q->python_samples)
         kymo_json_key_u64(j, "python_samples", q->python_samples);
+    if (q->copied_samples)
+        kymo_json_key_u64(j, "copied_samples", q->copied_samples);
     kymo_report_json_seconds(j, "cpu_unsampled_s", q->cpu_unsampled_ns);
     kymo_json_key_u64(j, "disturbed", q->disturbed);
     write_lost(j, q);

@@ -325,6 +325,14 @@ void kymo_report_print_quality_details(const kymo_terminal *t, const kymo_profil
         kymo_str_puts(&line, " complete, down to _start or clone");
         print_line(t, before, &line, INDENT);
     }
+    if (q->copied_samples) {
+        line.len = 0;
+        kymo_str_printf(&line,
+                        "copies:  %" PRIu64 " of %" PRIu64
+                        " samples were taken without a signal, from copies of the stack",
+                        q->copied_samples, q->samples - q->wall_samples);
+        print_line(t, before, &line, INDENT);
+    }
     if (q->python_samples) {
         line.len = 0;
         kymo_str_printf(&line,

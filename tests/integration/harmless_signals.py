@@ -62,9 +62,12 @@ def rawaction():
         said = run([recording.kymo, "report", recording.path])
         notes = said.stdout + said.stderr
         check("back to its default" in notes, f"{engine}: it is not said: {notes!r}")
-        unsampled = check_accounted(recording.report(), recording)
+        report = recording.report()
+        unsampled = check_accounted(report, recording)
+        # Samples of 1 ms that need no handler, until the recorder has seen that it is gone.
+        copied_s = 0.001 * report.quality.get("copied_samples", 0)
         # It has worked that long by its CPU clock.
-        check(unsampled >= 0.6, "what came after is not said to be unsampled")
+        check(unsampled >= 0.6 - copied_s, "what came after is not said to be unsampled")
 
 
 @case

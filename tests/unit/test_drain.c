@@ -412,6 +412,28 @@ static void what_live_threads_count_is_told(void **state)
     fixture_close(&f);
 }
 
+static void a_thread_is_met_before_it_is_read(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(4u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    assert_int_equal(kymo_drain_meet(d, 0), KYMO_OK);
+    assert_int_equal(s.begins, 0); /* it is not there yet */
+    struct writer one = begin(&f, 1);
+    uint32_t number = one.number;
+    assert_int_equal(kymo_drain_slot_thread(d, number), UINT32_MAX);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(kymo_drain_meet(d, number), KYMO_OK);
+    assert_int_equal(s.begins, 1);
+    assert_int_equal(kymo_drain_slot_thread(d, number), 0);
+    assert_int_equal(kymo_drain_meet(d, UINT32_MAX), KYMO_OK);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(s.begins, 1);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
 static void a_thread_that_lives_at_the_end_is_believed(void **state)
 {
     (void)state;
@@ -654,6 +676,7 @@ int main(void)
         cmocka_unit_test(a_full_buffer_loses_the_newest_and_recovers),
         cmocka_unit_test(the_depot_rotates),
         cmocka_unit_test(what_live_threads_count_is_told),
+        cmocka_unit_test(a_thread_is_met_before_it_is_read),
         cmocka_unit_test(a_thread_that_lives_at_the_end_is_believed),
         cmocka_unit_test(concurrent_threads_lose_nothing),
         cmocka_unit_test(a_scribbled_session_is_survived),

@@ -473,6 +473,63 @@ static void send_samples(uint32_t thread, const kymo_event_sample *samples, uint
 }
 
 /* What a flight recorder dropped is no lack of samples, whether their weights were known or not. */
+static uint64_t sum_of(uint32_t thread)
+{
+    kymo_samples s = kymo_profile_samples(profile, thread);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s.count; i++)
+        sum += s.weight_ns[i];
+    return sum;
+}
+
+/* Thread 0 has told its clock, thread 1 was ended with its process. */
+static void send_copies(uint64_t copied, uint64_t process_ns)
+{
+    const kymo_event_sample samples[] = {{2000, 600, KYMO_EVENT_NONE, 0, 1, 0, 0},
+                                         {2010, 201, KYMO_EVENT_NONE, 0, 1, 0, 0},
+                                         {2020, 201, KYMO_EVENT_NONE, 0, 1, 0, 0}};
+    start(10);
+    assert_int_equal(h->thread(ingest, &(kymo_event_thread){.thread = 1, .tid = 6}), KYMO_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        send_samples(i, samples, 3);
+    assert_int_equal(
+        h->thread_end(ingest, &(kymo_event_thread_end){.cpu_ns = 1000, .cpu_tail_ns = 0}), KYMO_OK);
+    assert_int_equal(h->thread_end(ingest, &(kymo_event_thread_end){.thread = 1, .cpu_ns = 1002}),
+                     KYMO_OK);
+    assert_int_equal(h->quality(ingest, &(kymo_event_quality){.samples = 6, .copied = copied}),
+                     KYMO_OK);
+    assert_int_equal(h->process_end(ingest, &(kymo_event_process_end){.user_ns = process_ns}),
+                     KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+}
+
+static void copies_add_up_to_the_threads_clock(void **state)
+{
+    (void)state;
+    send_copies(6, 2100);
+    assert_int_equal(sum_of(0), 1000);
+    assert_int_equal(sum_of(1), 1002);
+    assert_int_equal(kymo_profile_samples(profile, 0).weight_ns[0], 598);
+    assert_int_equal(kymo_profile_quality(profile)->copied_samples, 6);
+}
+
+static void copies_add_up_to_the_processes_clock(void **state)
+{
+    (void)state;
+    send_copies(6, 1900);
+    /* The other one's clock is known. */
+    assert_int_equal(sum_of(0), 1000);
+    assert_int_equal(sum_of(1), 900);
+}
+
+static void weights_of_handlers_stay(void **state)
+{
+    (void)state;
+    send_copies(0, 1900);
+    assert_int_equal(sum_of(0), 1002);
+    assert_int_equal(sum_of(1), 1002);
+}
+
 static void dropped_samples_are_no_lack_of_samples(void **state)
 {
     (void)state;
@@ -601,6 +658,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_without_cpu_samples_break_no_stacks, begin, end),
         cmocka_unit_test_setup_teardown(too_much_weight_is_no_better_than_too_little, begin, end),
         cmocka_unit_test_setup_teardown(a_process_that_runs_on_counts_by_its_threads, begin, end),
+        cmocka_unit_test_setup_teardown(copies_add_up_to_the_threads_clock, begin, end),
+        cmocka_unit_test_setup_teardown(copies_add_up_to_the_processes_clock, begin, end),
+        cmocka_unit_test_setup_teardown(weights_of_handlers_stay, begin, end),
         cmocka_unit_test_setup_teardown(dropped_samples_are_no_lack_of_samples, begin, end),
         cmocka_unit_test_setup_teardown(sums_do_not_wrap_around, begin, end),
         cmocka_unit_test_setup_teardown(many_kinds_of_loss_are_bounded, begin, end),

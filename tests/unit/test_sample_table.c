@@ -87,6 +87,37 @@ static void evened_weights_keep_their_sum(void **state)
     kymo_profile_destroy(p);
 }
 
+static void scaled_weights_have_the_sum_that_is_asked_for(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    uint32_t t = add_thread(p, add_process(p, 1, 0), 1, 0);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(kymo_profile_add_sample(p, t, i, KYMO_NONE, 1000 + i,
+                                                 i == 20 ? KYMO_SAMPLE_WALL : KYMO_SAMPLE_CPU, 0),
+                         KYMO_OK);
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    uint64_t before = 100 * 1000 + 99 * 100 / 2 - 1020;
+    kymo_sample_columns_scale(&p->samples.data[t], before, before - 777);
+    kymo_samples s = kymo_profile_samples(p, t);
+    uint64_t after = 0;
+    for (uint64_t i = 0; i < s.count; i++) {
+        if (i != 20)
+            assert_in_range(s.weight_ns[i], 1000 + i - 9, 1000 + i);
+        after += i == 20 ? 0 : s.weight_ns[i];
+    }
+    assert_int_equal(after, before - 777);
+    assert_int_equal(s.weight_ns[20], 1020); /* of another kind: as it was */
+    /* Of a file that lies: no weight comes out larger. */
+    assert_int_equal(kymo_profile_add_sample(p, t, 200, KYMO_NONE, UINT64_MAX, KYMO_SAMPLE_CPU, 0),
+                     KYMO_OK);
+    kymo_sample_columns_scale(&p->samples.data[t], UINT64_MAX, 5);
+    s = kymo_profile_samples(p, t);
+    for (uint64_t i = 0; i < s.count; i++)
+        assert_true(i == 20 || s.weight_ns[i] <= 5);
+    kymo_profile_destroy(p);
+}
+
 static void weights_that_are_not_known_share_a_sum(void **state)
 {
     (void)state;
@@ -114,6 +145,7 @@ int main(void)
         cmocka_unit_test(finish_sorts_and_keeps_columns_together),
         cmocka_unit_test(bad_samples_are_refused),
         cmocka_unit_test(evened_weights_keep_their_sum),
+        cmocka_unit_test(scaled_weights_have_the_sum_that_is_asked_for),
         cmocka_unit_test(weights_that_are_not_known_share_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

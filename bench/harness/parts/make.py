@@ -52,7 +52,8 @@ def run(bench):
     project(folder, files)
     tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"),
              "cold": Kymo(bench.build, "auto", "1ms", cold=True),
-             "unnamed": Kymo(bench.build, "auto", "1ms", names=False), "perf": Perf("fp")}
+             "unnamed": Kymo(bench.build, "auto", "1ms", names=False),
+             "signals": Kymo(bench.build, "auto", "1ms", copies=False), "perf": Perf("fp")}
     if bench.has_wall():
         tools["wall"] = Kymo(bench.build, "auto", "1ms", "10ms")
     out = bench.out("make")

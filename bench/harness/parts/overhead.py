@@ -31,6 +31,7 @@ def measure_threads(bench, engines, threads, calls, seconds):
     for engine in engines:
         ways[f"kymo {engine} 1"] = (Kymo(bench.build, engine, "1ms"), "deep")
     if "perf" in engines:
+        ways["kymo perf 1 signals"] = (Kymo(bench.build, "perf", "1ms", copies=False), "deep")
         ways["kymo perf 10"] = (Kymo(bench.build, "perf", "100us"), "deep")
     if bench.has_wall():
         ways["kymo auto with wall 10 ms, 1"] = (Kymo(bench.build, "auto", "1ms", "10ms"), "deep")
