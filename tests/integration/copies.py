@@ -124,9 +124,8 @@ def a_late_recorder():
     report = Recording(path, None, tools_for(None)).report()
     lost = sum(report.lost().values())
     say(f"lost {report.lost()}, {report.quality['samples']} samples, {report.total_s:.3f} s")
-    check(lost > 0, "nothing is lost")
-    check_close("samples and losses", report.quality["samples"] + lost, report.total_s * 1000,
-                0.02 * report.total_s * 1000)
+    # Some 600 less what the ring holds; a hypervisor may take ticks with the CPU.
+    check(lost >= 100, "losses are not counted")
     for name, share in shares_of(text).items():
         check_close(name, report.self_s(name) / report.total_s, share, 0.05)
 

@@ -170,6 +170,8 @@ static struct {
     uint64_t bias;
 } seen;
 
+#define CPU_MOST_NS 10000000000ull
+
 static volatile uint64_t sink;
 
 static __attribute__((noinline)) uint64_t leaf(uint64_t n)
@@ -305,20 +307,21 @@ static void the_kernel_copies_this_thread(void **state)
         close_copies(budget, copies, fd);
         skip(); /* not permitted here */
     }
-    uint64_t before_ns = own_cpu_ns();
+    uint64_t before_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t until_ns = own_cpu_ns() + CPU_MOST_NS;
     assert_int_equal(kymo_perf_enable(fd), 0);
-    for (int i = 0; i < 1000 && seen.samples < 200; i++) {
+    while (seen.samples < 200 && own_cpu_ns() < until_ns) {
         caller(200000, 64);
         assert_int_equal(kymo_stack_copies_read(copies), KYMO_OK);
     }
     assert_int_equal(kymo_perf_disable(fd), 0);
     assert_int_equal(kymo_stack_copies_close(copies, 7), KYMO_OK);
-    uint64_t used_ns = own_cpu_ns() - before_ns;
-    assert_true(seen.samples >= 200 || kymo_stack_copies_lost(copies) > 0);
+    uint64_t passed_ns = kymo_clock_ns(CLOCK_MONOTONIC) - before_ns;
+    assert_true(seen.samples >= 200);
     assert_int_equal(seen.first, 1);
     assert_int_equal(seen.foreign, 0);
-    /* What is after the last sample is in none. */
-    assert_in_range(seen.weight_ns, 1, used_ns + used_ns / 100);
+    /* What a hypervisor takes may be counted, too; what is after the last sample is in none. */
+    assert_in_range(seen.weight_ns, 200 * 900000ull, passed_ns);
     assert_true(seen.in_leaf > 0 && seen.in_caller == seen.in_leaf && seen.complete > 0);
     assert_int_equal(kymo_stack_copies_are_short(copies, 7), 0);
     /* It is closed: no more of it is read. */
@@ -341,8 +344,9 @@ static void a_copy_that_is_too_short_is_noticed(void **state)
         skip();
     }
     assert_int_equal(kymo_copy_budget_bytes(budget, &exe, 0), 16384);
+    uint64_t until_ns = own_cpu_ns() + CPU_MOST_NS;
     assert_int_equal(kymo_perf_enable(fd), 0);
-    for (int i = 0; i < 1000 && !kymo_stack_copies_are_short(copies, 7); i++) {
+    while (!kymo_stack_copies_are_short(copies, 7) && own_cpu_ns() < until_ns) {
         caller(200000, 20000);
         assert_int_equal(kymo_stack_copies_read(copies), KYMO_OK);
     }
