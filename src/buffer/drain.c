@@ -479,6 +479,11 @@ uint64_t kymo_drain_main_weight(const kymo_drain *d)
     return 0;
 }
 
+uint64_t kymo_drain_slot_weight(const kymo_drain *d, uint32_t number)
+{
+    return number < d->slots_seen && d->slots[number].open ? d->slots[number].weight_ns : 0;
+}
+
 kymo_err kymo_drain_end_slot(kymo_drain *d, uint32_t number, uint64_t end_ns)
 {
     int is_done;

@@ -228,6 +228,8 @@ void kymo_drain_beat(kymo_drain *drain);
 
 /* CPU time that the samples of the live main thread stand for, as far as they were read. */
 uint64_t kymo_drain_main_weight(const kymo_drain *drain);
+/* The same of the slot's thread; 0 if it has none. */
+uint64_t kymo_drain_slot_weight(const kymo_drain *drain, uint32_t slot);
 
 /* The last round, when the program is gone: as a round, and ends every thread. end_ns is when. */
 KYMO_NODISCARD

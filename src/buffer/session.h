@@ -65,6 +65,13 @@ enum kymo_session_flags {
 /* A thread's samples by its handler after which the recorder looks whether it can do without. */
 #define KYMO_SAMPLES_UNTIL_COPIES 3u
 
+/* Whether any thread may be sampled without a signal. */
+enum kymo_handlers_wanted {
+    KYMO_HANDLERS_NOT_WANTED = 0,
+    KYMO_HANDLERS_WANTED = 1,         /* none may any more */
+    KYMO_HANDLERS_WANTED_IN_VAIN = 2, /* nor was it waited for what the recorder had to read */
+};
+
 /* What the program's side does no more; set by the program or the recorder, never taken back. */
 enum kymo_quiet {
     KYMO_QUIET_CALLS = 1u << 0, /* a seccomp filter came: handlers and hooks make no system call */
@@ -335,12 +342,10 @@ struct kymo_session {
 
     /* The signal that samples arrive by now; 0: the program uses all that could carry them. */
     uint32_t signal_now __attribute__((aligned(64)));
-    uint32_t signal_wanted; /* 1: the program wants the one that signal= gave; it has it */
-    uint32_t quiet;         /* enum kymo_quiet */
-    uint32_t control_seen;  /* the control_seq of the list that its categories follow; release */
-    /* 1: no thread is to be sampled without a signal any more; 2: nor were the recorder's answer
-     * and what it had to read waited for. */
-    uint32_t handlers_wanted;
+    uint32_t signal_wanted;   /* 1: the program wants the one that signal= gave; it has it */
+    uint32_t quiet;           /* enum kymo_quiet */
+    uint32_t control_seen;    /* the control_seq of the list that its categories follow; release */
+    uint32_t handlers_wanted; /* enum kymo_handlers_wanted */
 
     /* Written by the recorder. */
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */

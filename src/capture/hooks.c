@@ -192,9 +192,9 @@ static void end_copies(struct kymo_capture_process *p)
     struct kymo_session *s = p->session;
     uint32_t touched = kymo_threads_touched(p);
     uint32_t copied = 0;
-    uint32_t none = 0;
+    uint32_t none = KYMO_HANDLERS_NOT_WANTED;
     if (!(s->flags & KYMO_SESSION_COPIES) || kymo_is_quiet(p) ||
-        !kymo_cas_acq_rel(&s->handlers_wanted, &none, 1u))
+        !kymo_cas_acq_rel(&s->handlers_wanted, &none, (uint32_t)KYMO_HANDLERS_WANTED))
         return;
     /* Pairs with the fence of recorder/host_arm.c: that sees the wish, or this what it began. */
     kymo_fence_seqcst();
@@ -208,7 +208,7 @@ static void end_copies(struct kymo_capture_process *p)
             return;
         kymo_raw_wait_a_little();
     }
-    kymo_store_relaxed(&s->handlers_wanted, 2u);
+    kymo_store_relaxed(&s->handlers_wanted, (uint32_t)KYMO_HANDLERS_WANTED_IN_VAIN);
 }
 
 KYMO_HOOK int dlclose(void *handle)

@@ -351,7 +351,8 @@ int kymo_remote_has_python(const kymo_remote *r)
     for (size_t i = 0; i < r->modules.len; i++) {
         const char *path = r->modules.data[i].public.path;
         const char *slash = strrchr(path, '/');
-        if (strncmp(slash ? slash + 1 : path, "libpython3.", 11) == 0)
+        if (strncmp(slash ? slash + 1 : path, KYMO_PYTHON_LIBRARY,
+                    sizeof KYMO_PYTHON_LIBRARY - 1) == 0)
             return 1;
     }
     return 0;

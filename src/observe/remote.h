@@ -90,7 +90,9 @@ int kymo_remote_is_gone(pid_t pid);
 
 /* Counts the refreshes that found something gone: what lies at an address may be another's then. */
 uint64_t kymo_remote_generation(const kymo_remote *remote);
-/* Whether a module may be a Python interpreter, by its name. */
+/* How the names of libraries with a Python interpreter begin. */
+#define KYMO_PYTHON_LIBRARY "libpython3."
+/* Whether a module may be one, by its name. */
 int kymo_remote_has_python(const kymo_remote *remote);
 /* Whether the module is the program itself. */
 int kymo_remote_is_program(const kymo_remote *remote, const struct kymo_remote_module *module);

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
 #include "base/vec.h"
 #include "observe/wall_find.h"
 #include "sys/proc_file.h"
@@ -64,7 +63,6 @@ struct kymo_stack_copies {
     KYMO_VEC(struct source) sources;
     uint64_t *pcs;
     uint32_t depth;
-    uint32_t module_generation;
     int is_unfit;
     int has_wrong_modules; /* an exec came while they were read */
     uint64_t lost;
@@ -148,7 +146,6 @@ kymo_err kymo_stack_copies_create(const struct kymo_stack_copies_config *config,
     uint32_t depth = config->session->depth;
     c->config = *config;
     c->depth = depth < DEPTH_MOST ? depth : DEPTH_MOST;
-    c->module_generation = kymo_load_acquire(&config->session->module_generation);
     c->stacks = (struct kymo_wall_stacks){
         .events = config->events,
         .context = config->events_context,
@@ -376,14 +373,6 @@ kymo_err kymo_stack_copies_read(kymo_stack_copies *c)
 {
     for (size_t i = 0; c && i < c->sources.len; i++)
         KYMO_TRY(read_source(c, &c->sources.data[i]));
-    if (!c)
-        return KYMO_OK;
-    uint32_t generation = kymo_load_acquire(&c->config.session->module_generation);
-    if (generation == c->module_generation)
-        return KYMO_OK;
-    /* A library was closed: what was copied until then was walked with it. */
-    c->module_generation = generation;
-    (void)refresh(c);
     return KYMO_OK;
 }
 

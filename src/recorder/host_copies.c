@@ -14,8 +14,6 @@
 #include "recorder/host_state.h"
 
 #define OWED_PERIODS 8u
-/* Of handlers_wanted: libraries were closed without waiting for us any longer. */
-#define IN_VAIN 2u
 
 uint64_t kymo_host_samples(const kymo_host *h, uint32_t number)
 {
@@ -106,7 +104,7 @@ static void note_owed(kymo_host *h, uint32_t number, uint32_t thread)
     /* An error of the recording stays, and the next event tells. */
     (void)!kymo_drain_round(h->drain);
     struct kymo_copied_count *count = &h->out.copied.data[thread];
-    uint64_t told_ns = count->handled_ns + count->cpu_ns;
+    uint64_t told_ns = kymo_drain_slot_weight(h->drain, number) + count->cpu_ns;
     uint64_t counted_ns = h->slots[number].counted_ns;
     int is_known = counted_ns > told_ns && !kymo_drain_is_behind(h->drain);
     count->owed_ns = is_known ? counted_ns - told_ns : 0;
@@ -149,7 +147,7 @@ int kymo_host_copy_stacks(kymo_host *h, uint32_t number)
 
 static void forget_closed(kymo_host *h)
 {
-    if (kymo_load_relaxed(&h->session->handlers_wanted) == IN_VAIN)
+    if (kymo_load_relaxed(&h->session->handlers_wanted) == KYMO_HANDLERS_WANTED_IN_VAIN)
         kymo_stack_copies_forget_modules(h->out.copies);
 }
 

@@ -16,11 +16,11 @@
 #include <sys/uio.h>
 
 #include "base/atomic.h"
+#include "observe/remote.h"
 #include "symbolize/elf_file.h"
 
 /* The interpreter's own table of offsets is shorter. */
 #define TABLE_BYTES 1024u
-#define LIBRARY "libpython3."
 
 enum wanted { RUNTIME, CODE_TYPE, EVALUATOR, VERSION, WANTED };
 static const char *const names[WANTED] = {"_PyRuntime", "PyCode_Type", "_PyEval_EvalFrameDefault",
@@ -71,7 +71,7 @@ static uint32_t version_of(pid_t pid, uint64_t address, const char *name)
 {
     uint64_t hex;
     if (!address)
-        return (uint32_t)strtoul(name + sizeof LIBRARY - 1, NULL, 10);
+        return (uint32_t)strtoul(name + sizeof KYMO_PYTHON_LIBRARY - 1, NULL, 10);
     return read_memory(pid, address, &hex, sizeof hex) && hex >> 24 == 3
                ? (uint32_t)(hex >> 16 & 0xff)
                : 0;
@@ -86,7 +86,7 @@ int kymo_python_late(struct kymo_session *s, pid_t pid, const struct kymo_module
     uint64_t address[WANTED];
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (kymo_load_relaxed(&s->python) || kymo_load_relaxed(&s->python_came) ||
-        strncmp(name, LIBRARY, sizeof LIBRARY - 1) != 0)
+        strncmp(name, KYMO_PYTHON_LIBRARY, sizeof KYMO_PYTHON_LIBRARY - 1) != 0)
         return 0;
     /* As the program sees it, which may have another root. */
     int len = snprintf(there, sizeof there, "/proc/%d/root%s", (int)pid, path);

@@ -73,7 +73,6 @@ static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
 {
     struct kymo_session_events *to = context;
     to->samples++;
-    to->copied.data[s->thread].handled_ns += s->weight_ns;
     KYMO_TRY(begin_sample(to, s->thread, s->time_ns));
     kymo_event_sample sample = {
         .time_ns = s->time_ns,

@@ -81,12 +81,11 @@ struct kymo_row_want {
     uint64_t map_start, map_end, bias;
 };
 
-/* Samples of a thread that no handler took, and the CPU time of all its samples. */
+/* Samples of a thread that no handler took. */
 struct kymo_copied_count {
     uint64_t samples;
     uint64_t cpu_ns;
-    uint64_t handled_ns; /* of those that a handler took */
-    uint64_t owed_ns;    /* used since the last of those when copies began: the first copy has it */
+    uint64_t owed_ns; /* used since a handler's last one when copies began: the first copy has it */
 };
 
 /* The caller sets the first group and reads the second; the third is private. */

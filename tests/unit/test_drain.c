@@ -427,7 +427,9 @@ static void a_thread_is_met_before_it_is_read(void **state)
         assert_int_equal(kymo_drain_meet(d, number), KYMO_OK);
     assert_int_equal(s.begins, 1);
     assert_int_equal(kymo_drain_slot_thread(d, number), 0);
+    assert_int_equal(kymo_drain_slot_weight(d, number), 0);
     assert_int_equal(kymo_drain_meet(d, UINT32_MAX), KYMO_OK);
+    assert_int_equal(kymo_drain_slot_weight(d, UINT32_MAX), 0);
     assert_int_equal(kymo_drain_round(d), KYMO_OK);
     assert_int_equal(s.begins, 1);
     kymo_drain_destroy(d);

@@ -363,11 +363,13 @@ static void what_is_too_often_for_a_ring_gets_none(void **state)
     int fd;
     (void)state;
     assert_int_equal(kymo_copy_budget_create(&budget), KYMO_OK);
-    int is_open = open_copies(budget, 16384, &copies, &fd);
+    if (!open_copies(budget, 16384, &copies, &fd)) {
+        close_copies(budget, copies, fd);
+        skip(); /* not permitted here */
+    }
     const struct kymo_copied_thread often = {
         .number = 8, .event = fd, .copy_bytes = 16384, .period_ns = 10000};
-    if (is_open)
-        assert_int_equal(kymo_stack_copies_open(copies, &often), 0);
+    assert_int_equal(kymo_stack_copies_open(copies, &often), 0);
     close_copies(budget, copies, fd);
 }
 
