@@ -213,9 +213,14 @@ static kymo_err take_module(kymo_remote *r, struct candidate *c)
     c->module.public.path = NULL;
     for (uint32_t i = 0; i < KYMO_REMOTE_NOTES && m.public.build_id_len == 0; i++) {
         uint64_t size = c->notes[i].hi - c->notes[i].lo;
-        size = read_memory(r->pid, c->notes[i].lo, page,
-                           size < sizeof page ? (size_t)size : sizeof page);
-        kymo_remote_parse_note(page, (size_t)size, &m.public);
+        size_t have = read_memory(r->pid, c->notes[i].lo, page,
+                                  size < sizeof page ? (size_t)size : sizeof page);
+        /* Its header was there, so it has ended, or runs another program by now. */
+        if (have == 0 && size > 0) {
+            drop_module(r, &m);
+            return KYMO_OK;
+        }
+        kymo_remote_parse_note(page, have, &m.public);
     }
     for (size_t i = 0; i < r->modules.len; i++) {
         struct module *old = &r->modules.data[i];

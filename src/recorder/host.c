@@ -256,10 +256,10 @@ void kymo_host_identify_again(kymo_host *h)
     if (!h->is_as_told)
         return;
     h->is_as_told = 0;
-    /* The memory first: if it is another image's by then, so is the vector. */
+    /* The vector last: if it is this image's still, so is all that was read before. */
     int image = kymo_task_open_image(h->pid, 0);
-    if (kymo_task_auxv_hash(h->pid) != h->auxv ||
-        !kymo_task_executable(h->pid, &exe, path, sizeof path)) {
+    if (!kymo_task_executable(h->pid, &exe, path, sizeof path) ||
+        kymo_task_auxv_hash(h->pid) != h->auxv) {
         if (image >= 0)
             close(image);
         return; /* kymo_host_notice_exec will see it */

@@ -47,6 +47,22 @@ add_case("exec_chains.real_time", exec_chains, "timer", ["--signal=RTMAX-3"])
 add_case("exec_chains.real_time_auto", exec_chains, "auto", ["--signal=RTMAX-3"])
 
 
+@case
+def execs_while_looked_at():
+    """A process runs another program at the moment at which Kymo reads what it runs: code of the
+    first one is not taken for the second's."""
+    shell = os.path.realpath("/bin/bash")
+    now = folder() / "now"
+    work = 'for i in {1..200000}; do :; done; while [ ! -e "$EXEC_NOW" ]; do :; done'
+    recording = record([shell, "-c", f"{work}; exec /usr/bin/env true"],
+                       env={**os.environ, "EXEC_NOW": str(now), "EXEC_FROM": shell,
+                            "LD_PRELOAD": str(HERE / "libexec_in_stat.so")})
+    check(now.exists(), "Kymo did not look")
+    check("replaced" not in recording.result.stderr, recording.result.stderr)
+    files = {m["name"] for m in recording.report("--by", "module").data["functions"] if m["self"]}
+    check("bash" in {pathlib.Path(f).name for f in files}, f"samples are in {files}")
+
+
 def forks(engine, preload):
     """Threads are inside malloc while another one forks; children attach in a handler."""
     env = dict(os.environ)
