@@ -7,15 +7,16 @@
  * Memory:   none
  *
  * The kernel gives out the lowest free number, so a number tells how many there are. What comes
- * first leaves room for what is needed more: images, calls that threads wait in, threads' clocks,
- * perf events; an eighth is left for what is opened and closed again, without which the recorder
+ * first leaves room for what is needed more: times of busy threads, images, calls that threads wait
+ * in, threads' clocks, perf events; an eighth is left for what is opened and closed again, without which the recorder
  * would know nothing of new threads.
  */
 #ifndef KYMO_OBSERVE_DESCRIPTORS_H
 #define KYMO_OBSERVE_DESCRIPTORS_H
 
 enum kymo_descriptor_use {
-    KYMO_DESCRIPTORS_IMAGES = 3, /* eighths of RLIMIT_NOFILE */
+    KYMO_DESCRIPTORS_TIMES = 1, /* eighths of RLIMIT_NOFILE */
+    KYMO_DESCRIPTORS_IMAGES = 3,
     KYMO_DESCRIPTORS_CALLS = 4,
     KYMO_DESCRIPTORS_WATCH = 6,
     KYMO_DESCRIPTORS_EVENTS = 7,

@@ -18,6 +18,8 @@
 #include "sys/proc_file.h"
 #include "sys/proc_maps.h"
 
+#define TIMES_BYTES 96u /* three numbers */
+
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
 {
     /* Of the main thread these say the same (stat: but its times, which are not read), and the
@@ -61,12 +63,46 @@ int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status)
     return 1;
 }
 
-int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns)
+static void parse_times(const char *text, struct kymo_task_times *times)
 {
-    char text[96];
+    const char *last = strrchr(text, ' ');
+    times->cpu_ns = strtoull(text, NULL, 10);
+    times->runs = last ? strtoull(last, NULL, 10) : 0;
+}
+
+int kymo_task_read_times(pid_t pid, pid_t tid, struct kymo_task_times *times)
+{
+    char text[TIMES_BYTES];
     if (!read_task(pid, tid, "schedstat", text, sizeof text))
         return 0;
-    *cpu_ns = strtoull(text, NULL, 10);
+    parse_times(text, times);
+    return 1;
+}
+
+int kymo_task_open_times(pid_t pid, pid_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int kymo_task_read_open_times(int fd, struct kymo_task_times *times)
+{
+    char text[TIMES_BYTES];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    parse_times(text, times);
+    return 1;
+}
+
+int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns)
+{
+    struct kymo_task_times times;
+    if (!kymo_task_read_times(pid, tid, &times))
+        return 0;
+    *cpu_ns = times.cpu_ns;
     return 1;
 }
 

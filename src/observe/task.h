@@ -30,7 +30,17 @@ struct kymo_task_status {
     uint64_t voluntary_switches;
 };
 int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status);
-/* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
+/* Of a thread, by the scheduler's clock: its CPU time so far, and how often it got a CPU, which it
+ * did after each switch. Works for a zombie's main thread; costs a third of its status. */
+struct kymo_task_times {
+    uint64_t cpu_ns;
+    uint64_t runs;
+};
+int kymo_task_read_times(pid_t pid, pid_t tid, struct kymo_task_times *times);
+/* The same from a descriptor that is kept, at a third of the cost: -1 if there is none. */
+int kymo_task_open_times(pid_t pid, pid_t tid);
+int kymo_task_read_open_times(int fd, struct kymo_task_times *times);
+/* Its CPU time alone. */
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 /* The process's CPU clock, of all its threads and images; works until it is reaped. */
 int kymo_task_process_clock(pid_t pid, uint64_t *cpu_ns);

@@ -86,6 +86,9 @@ void kymo_host_disarm(kymo_host *h, uint32_t number)
     if (a->open && a->dispatched)
         kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
     a->dispatched = 0;
+    if (a->open && a->times >= 0)
+        close(a->times);
+    a->times = -1;
 }
 
 /* From now on the thread is sampled at a tick, so its weights are averaged. Counts the thread if
@@ -261,21 +264,42 @@ static void leave_to_timer(kymo_host *h, uint32_t number)
     close_event(h, a);
 }
 
-/* Whether the thread has used CHECK_SAMPLES periods since the last check, and if so, how much
- * CPU time. Its samples in the kernel are those of the timer, which are fewer. */
-static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t samples,
-                    uint64_t *used_ns)
+static int read_times(const kymo_host *h, struct kymo_host_slot *a, struct kymo_task_times *times)
 {
-    uint64_t cpu_ns;
-    int known = kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns);
+    /* Most threads are checked once or twice. */
+    if (a->times < 0 && a->checks > 1)
+        a->times = kymo_descriptors_keep(kymo_task_open_times(h->pid, a->tid),
+                                         KYMO_DESCRIPTORS_TIMES);
+    return a->times >= 0 ? kymo_task_read_open_times(a->times, times)
+                         : kymo_task_read_times(h->pid, a->tid, times);
+}
+
+/* Whether the thread has used CHECK_SAMPLES periods since the last check, and if so, how much CPU
+ * time and how often it slept. Its samples in the kernel are those of the timer, which are fewer. */
+static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t samples,
+                    uint64_t *used_ns, uint64_t *sleeps)
+{
+    struct kymo_task_times times;
+    uint64_t switches;
+    int known = read_times(h, a, &times);
     uint32_t enough = a->checks ? CHECK_SAMPLES : FIRST_CHECK_SAMPLES;
-    *used_ns = known ? cpu_ns - a->checked_cpu_ns : UINT64_MAX;
+    *used_ns = known ? times.cpu_ns - a->checked_cpu_ns : UINT64_MAX;
+    *sleeps = 0;
     if (samples < a->checked_samples + enough &&
         (!known || *used_ns < enough * h->config.period_ns))
         return 0;
+    /* Who has kept its CPU did not sleep; its status, which is long, says nothing new. */
+    if (!known || times.runs != a->runs) {
+        if (!read_switches(h, a->tid, &switches))
+            return 0;
+        *sleeps = switches - a->switches;
+        a->switches = switches;
+    }
     a->checks++;
-    if (known)
-        a->checked_cpu_ns = cpu_ns;
+    if (known) {
+        a->checked_cpu_ns = times.cpu_ns;
+        a->runs = times.runs;
+    }
     return 1;
 }
 
@@ -296,19 +320,15 @@ static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
 {
     struct kymo_host_slot *a = &h->slots[number];
     uint64_t samples = kymo_host_samples(h, number);
-    uint64_t switches, used_ns;
+    uint64_t used_ns, sleeps;
     if (h->config.engine != KYMO_SESSION_PERF || (a->fd < 0 && !a->switches_much) ||
         samples == a->seen_samples || (a->checks && now_ns < a->checked_ns + CHECK_NS))
         return;
     a->seen_samples = samples;
-    if (!has_used(h, a, samples, &used_ns))
+    if (!has_used(h, a, samples, &used_ns, &sleeps))
         return;
     a->checked_samples = samples;
     a->checked_ns = now_ns;
-    if (!read_switches(h, a->tid, &switches))
-        return;
-    uint64_t sleeps = switches - a->switches;
-    a->switches = switches;
     a->sleeps = sleeps != 0;
     if (a->switches_much) {
         if (used_ns / 2 < sleeps * SHORT_RUN_NS)
@@ -395,6 +415,7 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                                          .open = 1,
                                          .tid = (pid_t)kymo_load_relaxed(&slot->tid),
                                          .fd = -1,
+                                         .times = -1,
                                          .checked_ns = now_ns,
                                          .seen_scan = h->scan};
             if (h->config.engine == KYMO_SESSION_PERF) {

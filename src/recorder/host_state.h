@@ -52,6 +52,8 @@ struct kymo_host_slot {
     uint64_t checked_cpu_ns;
     uint64_t checked_ns;
     uint64_t switches;  /* voluntary ones at the last check */
+    uint64_t runs;      /* and how often it had got a CPU */
+    int times;          /* of a busy thread, kept open; -1: not */
     uint64_t seen_scan; /* the last scan of /proc that found the tid */
     uint64_t named_samples;
     uint64_t status_samples; /* at the last look at its status */

@@ -134,6 +134,35 @@ static void the_main_thread_is_one_thread(void **state)
     assert_int_equal(prctl(PR_SET_NAME, before), 0);
 }
 
+static void who_slept_has_got_a_cpu_again(void **state)
+{
+    (void)state;
+    enum { NAPS = 20 };
+    struct kymo_task_times before, after;
+    struct kymo_task_status slept_before, slept_after;
+    const pid_t self = getpid();
+    assert_true(kymo_task_read_times(self, self, &before));
+    assert_true(kymo_task_read_status(self, self, &slept_before));
+    for (int i = 0; i < NAPS; i++)
+        assert_int_equal(nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL), 0);
+    assert_true(kymo_task_read_status(self, self, &slept_after));
+    assert_true(kymo_task_read_times(self, self, &after));
+    uint64_t naps = slept_after.voluntary_switches - slept_before.voluntary_switches;
+    assert_true(naps >= NAPS);
+    assert_true(after.runs - before.runs >= naps);
+    assert_true(after.cpu_ns > before.cpu_ns);
+
+    struct kymo_task_times kept;
+    int fd = kymo_task_open_times(self, self);
+    assert_true(kymo_task_read_open_times(fd, &kept));
+    assert_true(kept.cpu_ns >= after.cpu_ns && kept.runs >= after.runs);
+    assert_int_equal(nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL), 0);
+    assert_true(kymo_task_read_open_times(fd, &after));
+    assert_true(after.cpu_ns > kept.cpu_ns && after.runs > kept.runs);
+    close(fd);
+    assert_false(kymo_task_read_open_times(-1, &after));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +170,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_known_lives),
         cmocka_unit_test(children_begin_later),
         cmocka_unit_test(the_main_thread_is_one_thread),
+        cmocka_unit_test(who_slept_has_got_a_cpu_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
