@@ -2,11 +2,16 @@
 """Runs programs and counts what they cost: CPU time by wait4, and the program's own by usage.so."""
 import json
 import os
+import random
 import signal
 import statistics
 import subprocess
 import tempfile
 import time
+
+
+LEAST_ROUNDS = 5
+DRAWS = 2000
 
 
 class Failed(Exception):
@@ -99,12 +104,29 @@ def median(values):
     return statistics.median(values)
 
 
+def interval(figure, *runs):
+    """The 95 % interval of a figure of interleaved runs, by the bootstrap: figure(*lists) of rounds
+    drawn with replacement. None: from so few rounds nothing can be said."""
+    rounds = min(len(each) for each in runs)
+    if rounds < LEAST_ROUNDS:
+        return None
+    chance = random.Random(0)
+    figures = []
+    for _ in range(DRAWS):
+        drawn = [chance.randrange(rounds) for _ in range(rounds)]
+        figures.append(figure(*([each[i] for i in drawn] for each in runs)))
+    figures.sort()
+    return figures[DRAWS // 40], figures[-1 - DRAWS // 40]
+
+
 class Ratio:
-    """Of some runs to those of a baseline: of the medians, and of the fastest of each, which is the
-    steadier where another program disturbs some of the runs; spread: the larger of the two."""
+    """Of some runs to those of a baseline: of the medians, with its interval, and of the fastest of
+    each, which is the steadier where another program disturbs some of the runs; spread: the larger of
+    the two."""
 
     def __init__(self, values, baseline):
         self.median = median(values) / median(baseline)
+        self.interval = interval(lambda some, base: median(some) / median(base), values, baseline)
         self.fastest = min(values) / min(baseline)
         self.spread = max(spread(values), spread(baseline))
 

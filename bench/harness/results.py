@@ -37,7 +37,7 @@ class Results:
 
     def __init__(self):
         self.tables = []
-        self.budgets = Table("Budgets", "", ["what", "measured", "budget", "spread", "verdict"])
+        self.budgets = Table("Budgets", "", ["what", "measured", "95 % interval", "budget", "spread", "verdict"])
         self.missed = 0
         self.held = 0
         self.has_failed = False
@@ -46,20 +46,23 @@ class Results:
         self.tables.append(table)
         print(f"\n## {table.title}\n{table.how}\n{table.markdown()}", flush=True)
 
-    def budget(self, what, value, limit, show, at_least=False, spread=None):
+    def budget(self, what, value, limit, show, at_least=False, spread=None, interval=None):
         """Holds value to the limit (a most, or a least); show: text of a figure; spread: of the runs
-        that it comes from, so that a reader sees what noise there was."""
+        that it comes from, interval: of the figure, so that a reader sees what noise there was."""
         ok = value >= limit if at_least else value <= limit
         self.held += ok
         self.missed += not ok
-        self.budgets.row(what, show(value), ("≥ " if at_least else "≤ ") + show(limit),
-                         "" if spread is None else f"{100 * spread:.0f} %", "ok" if ok else "MISSED")
+        is_clear = not interval or not interval[0] < limit < interval[1]
+        self.budgets.row(what, show(value), f"{show(interval[0])} to {show(interval[1])}" if interval else "",
+                         ("≥ " if at_least else "≤ ") + show(limit),
+                         "" if spread is None else f"{100 * spread:.0f} %",
+                         ("ok" if ok else "MISSED") + ("" if is_clear else "?"))
         print(f"{'ok    ' if ok else 'MISSED'} {what}: {show(value)} "
               f"(budget {'at least' if at_least else 'at most'} {show(limit)})", flush=True)
 
     def absent(self, what, why):
         """A part that could not be measured is said, never left out."""
-        self.budgets.row(what, "not measured: " + why, "", "", "")
+        self.budgets.row(what, "not measured: " + why, "", "", "", "")
         print(f"kymo: {what}: not measured: {why}", file=sys.stderr, flush=True)
 
     def keep(self, path, machine, seconds):
@@ -98,14 +101,17 @@ def write_page(path, folder, names):
             tables.append(table)
     held = sum(part["held"] for part in parts.values())
     missed = sum(part["missed"] for part in parts.values())
+    unclear = sum(row[-1].endswith("?") for row in budgets.rows)
     lines = ["# What Kymo costs, and its peers", "",
              "Made by `make bench`, part by part (`make bench PARTS=\"NAME...\"`); do not edit. Ratios "
              "are ratios of medians over interleaved runs. CPU time is user and system; *spread* is "
-             "the distance from the least to the greatest run, in parts of the median.", "",
+             "the distance from the least to the greatest run, in parts of the median. The *95 % "
+             "interval* of a figure is from the bootstrap over its rounds; a verdict with a question "
+             "mark may be another one the next time, since the limit lies within.", "",
              runs.markdown(), "", "| machine | |", "|---|---|",
              *(f"| {what} | {value} |" for what, value in machine.items()
                if what not in OF_THE_RUN), "",
-             f"## Budgets: {held} held, {missed} missed", "", budgets.markdown(), ""]
+             f"## Budgets: {held} held, {missed} missed; {unclear} of these verdicts are not clear", "", budgets.markdown(), ""]
     for table in tables:
         lines += [f"## {table.title}", "", table.how, "", table.markdown(), ""]
     path.write_text("\n".join(lines).rstrip() + "\n")

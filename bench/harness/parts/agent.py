@@ -343,7 +343,8 @@ def measure(bench, program, ways, lengths, costs, recorders):
                   "" if name == "alone" else f"{more:.2f}", percent(median(seen) if seen else None))
         if name == "kymo":
             hold = bench.results.budget
-            hold(f"CPU time of {program.name} under the agent", ratio.median, PROGRAM, times, spread=ratio.spread)
+            hold(f"CPU time of {program.name} under the agent", ratio.median, PROGRAM, times, spread=ratio.spread,
+                 interval=ratio.interval)
             hold(f"memory in {program.name} under the agent", more, PROGRAM_MIB, mib)
     long = program.long(ways["kymo"], place / "long")
     part = long.agent_s / long.program_s

@@ -160,8 +160,9 @@ def loops(bench):
     for rate, limit in MIX.items():
         name = f"kymo record --alloc, {rate}"
         ns, base = ([r["ns"] for r in mix[n]] for n in (name, "glibc alone"))
-        bench.results.budget(f"allocations, mix, {rate}: to glibc alone", Ratio(ns, base).median, limit,
-                             times, spread=Ratio(ns, base).spread)
+        ratio = Ratio(ns, base)
+        bench.results.budget(f"allocations, mix, {rate}: to glibc alone", ratio.median, limit, times,
+                             spread=ratio.spread, interval=ratio.interval)
     bench.results.budget("allocations, 512 KiB: memory in the program, more",
                          differences(tight, "kymo record --alloc, 512 KiB", "glibc alone", "peak_kib")
                          / 1024, 4, mebibytes)
@@ -240,7 +241,7 @@ def real_programs(bench):
                   "Allocations: real programs", "At the default rate, 512 KiB.")
     for (name, _), ratio in ratios.items():
         bench.results.budget(f"allocations at 512 KiB: {name}", ratio.median, 1.03, times,
-                             spread=ratio.spread)
+                             spread=ratio.spread, interval=ratio.interval)
     every = {"--alloc=0": record(bench, "--alloc=0")}
     if shutil.which("heaptrack"):
         every["heaptrack -r"] = ["heaptrack", "-r", "-o", bench.out("alloc.heaptrack")]

@@ -43,5 +43,6 @@ def run(bench):
         if isinstance(tool, Kymo):
             for key, what in (("getc_ns", "getc"), ("malloc_ns", "malloc and free")):
                 bench.results.budget(f"loop of {what}, {name} engine", ratios[key].median,
-                                     1.02, times, spread=ratios[key].spread)
+                                     1.02, times, spread=ratios[key].spread,
+                                     interval=ratios[key].interval)
     bench.results.add(table)

@@ -88,10 +88,11 @@ def run(bench):
                      percent(quality["achieved"])]
             if len(report["processes"]) < 2:
                 raise Failed("make's children are not in the recording")
+        ratio = Ratio(cpu, base)
         table.row(tool.name, f"{median(cpu):.3f}", percent(spread(cpu)),
-                  times(Ratio(cpu, base).median), f"{median(took):.3f}",
+                  times(ratio.median), f"{median(took):.3f}",
                   times(Ratio(took, base_took).median), *cells)
         if name == "kymo":
-            bench.results.budget("CPU time of make -j2, recorder included",
-                                 Ratio(cpu, base).median, 1.1, times, spread=spread(cpu))
+            bench.results.budget("CPU time of make -j2, recorder included", ratio.median, 1.1, times,
+                                 spread=ratio.spread, interval=ratio.interval)
     bench.results.add(table)

@@ -64,7 +64,8 @@ def measure_threads(bench, engines, threads, calls, seconds):
                        ("kymo auto with wall 10 ms, 1", "auto with wall 10 ms")):
         if name in cost:
             bench.results.budget(f"program's CPU time, {what}, {threads} thread(s)",
-                                 cost[name].median, 1.03, times, spread=cost[name].spread)
+                                 cost[name].median, 1.03, times, spread=cost[name].spread,
+                                 interval=cost[name].interval)
 
 
 def table_of_cost(bench, threads, rounds, seconds, ways, runs):

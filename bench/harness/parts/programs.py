@@ -95,7 +95,7 @@ def table_of_cost(bench, rounds, known, engines, runs):
                       times(ratio.median), times(ratio.fastest),
                       percent(quality["stacks_complete"]), percent(quality["frames_symbolized"]))
             bench.results.budget(f"CPU time of {program}, {engine} engine at 1 kHz", ratio.median,
-                                 1.03, times, spread=ratio.spread)
+                                 1.03, times, spread=ratio.spread, interval=ratio.interval)
             bench.results.budget(f"complete stacks of {program}, {engine} engine",
                                  quality["stacks_complete"], 0.999, percent, at_least=True)
     bench.results.add(table)

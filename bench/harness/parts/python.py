@@ -142,7 +142,7 @@ def measure(bench, version, path):
                                      lambda x: f"{x:.1f} ns", spread=ratio.spread)
                 hooked = Ratio([r.cpu_s for r in these], [r.cpu_s for r in hook])
                 bench.results.budget(f"{name}, {load}: whole tree beside the empty hook's", hooked.median, 1.3,
-                                     times, spread=hooked.spread)
+                                     times, spread=hooked.spread, interval=hooked.interval)
                 bench.results.budget(f"{name}, {load}: bytes of an event", size / events, 4.0,
                                      lambda x: f"{x:.2f}")
     bench.results.add(table)

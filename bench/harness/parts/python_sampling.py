@@ -104,7 +104,7 @@ def beside_py_spy(bench):
                       [r.with_python / max(r.counts.samples, 1) for r in runs[name]])))
         if name == "kymo 1ms":
             bench.results.budget("Python program's CPU time, 1 kHz", own.median, 1.03, times,
-                                 spread=own.spread)
+                                 spread=own.spread, interval=own.interval)
             bench.results.budget("samples with Python frames, 1 kHz", median(
                 [r.with_python / r.counts.samples for r in runs[name]]), 0.95, percent, at_least=True)
         if name == "py-spy native":

@@ -8,13 +8,12 @@ process to the next, so that an interval stands beside it, and one for the same 
 held against itself."""
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 
 from ..bench import percent, times
-from ..measure import Failed, interleave, median
+from ..measure import Failed, interleave, interval, median, spread
 from ..results import Table
 
 LONG_S = 30
@@ -33,17 +32,17 @@ class Run:
         self.quality = quality
 
 
-class Ratio:
-    """The median of pairs, and where it lies in 95 of 100 draws of so many pairs from them."""
+class Pairs:
+    """The median of pairs, and its interval."""
 
     def __init__(self, pairs):
-        draw = random.Random(1)
-        middles = sorted(median(draw.choices(pairs, k=len(pairs))) for _ in range(2000))
         self.median = median(pairs)
-        self.low, self.high = middles[50], middles[-51]
+        self.spread = spread(pairs)
+        self.interval = interval(median, pairs)
 
     def __str__(self):
-        return f"{self.median:.3f} ({self.low:.3f} to {self.high:.3f})"
+        between = " (%.3f to %.3f)" % self.interval if self.interval else ""
+        return f"{self.median:.3f}{between}"
 
 
 def reachable_kymo(bench):
@@ -109,7 +108,7 @@ def judge(bench, kind, runs, long, table, shown):
     alone, kymo, perf = runs["alone"], runs["kymo"], runs.get("perf")
 
     def against(others, base, what=lambda run: run.rate):
-        return Ratio([what(o) / what(b) for o, b in zip(others, base)])
+        return Pairs([what(o) / what(b) for o, b in zip(others, base)])
 
     usual = set().union(*(run.complaints for run in alone))
     errors = [e for run in [*alone, *kymo, long] for e in run.errors]
@@ -130,7 +129,7 @@ def judge(bench, kind, runs, long, table, shown):
               disturbed)
     hold = bench.results.budget
     hold(f"throughput of {kind.name} under Kymo", ratio.median, 0.97, times, at_least=True,
-         spread=ratio.high - ratio.low)
+         spread=ratio.spread, interval=ratio.interval)
     hold(f"errors of {kind.name} and its clients", len(errors), 0, str)
     hold(f"records lost, {kind.name}", lost, 0, str)
     hold(f"calls disturbed in 1000 samples, {kind.name}", 1000 * disturbed / max(samples, 1), 1.0,

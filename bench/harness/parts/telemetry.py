@@ -48,7 +48,7 @@ def run(bench):
                              lambda part: f"{100 * part:.2f} %")
         ratio = Ratio([r.own_s for r in runs[f"1 kHz, figures {name}"]], alone)
         bench.results.budget(f"program's CPU time at 1 kHz with telemetry {name}", ratio.median, PROGRAM,
-                             times, spread=ratio.spread)
+                             times, spread=ratio.spread, interval=ratio.interval)
     start(bench)
 
 

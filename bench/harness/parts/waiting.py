@@ -66,7 +66,7 @@ def beside_workers(bench):
                   early)
         if tool.period_s:
             bench.results.budget(f"CPU time of workers beside 128 sleepers, {name}", ratio.median,
-                                 1.03, times, spread=ratio.spread)
+                                 1.03, times, spread=ratio.spread, interval=ratio.interval)
     for name, published in ASYNC_PROFILER.items():
         table.row(name, "", f"{published:.2f}x", f"{published:.2f}x", "", "", "")
     bench.results.add(table)

@@ -2,7 +2,7 @@
 """What a recording costs in all: CPU time of the program, of what it starts and of the tool, from the
 command to the file that is kept, beside the program alone and beside other profilers."""
 from ..bench import percent, times
-from ..measure import Ratio, interleave, median, run as run_program, spread
+from ..measure import Ratio, interleave, interval, median, run as run_program, spread
 from ..results import Table
 from ..tools import Kymo, Nothing, Perf, Samply
 from .programs import programs
@@ -78,17 +78,23 @@ def run(bench):
 
 
 def budgets(bench, runs, names):
-    def more_ms(load, tool):
-        return (median(runs[load, tool]) - median(runs[load, "none"])) * 1e3
+    def more_ms(with_tool, alone):
+        return (median(with_tool) - median(alone)) * 1e3
 
-    fixed = more_ms(names[0], "kymo")
-    bench.results.budget("a short recording with names, more CPU time", fixed, 30.0, milliseconds)
-    bench.results.budget("the same with nothing cached, more CPU time", more_ms(names[0], "cold"), 30.0,
-                         milliseconds)
-    bench.results.budget("a process that ends at once, more CPU time, recorder included",
-                         (more_ms(names[1], "kymo") - fixed) / SHORT, 0.5, milliseconds)
-    if (names[0], "samply") in runs:
+    def each_ms(many, many_alone, one, one_alone):
+        return (more_ms(many, many_alone) - more_ms(one, one_alone)) / SHORT
+
+    def hold(what, limit, figure, *of):
+        these = [runs[load, tool] for load, tool in of]
+        bench.results.budget(what, figure(*these), limit, milliseconds, interval=interval(figure, *these))
+
+    one, many = names[:2]
+    hold("a short recording with names, more CPU time", 30.0, more_ms, (one, "kymo"), (one, "none"))
+    hold("the same with nothing cached, more CPU time", 30.0, more_ms, (one, "cold"), (one, "none"))
+    hold("a process that ends at once, more CPU time, recorder included", 0.5, each_ms,
+         (many, "kymo"), (many, "none"), (one, "kymo"), (one, "none"))
+    if (one, "samply") in runs:
         for load in names[2:]:
-            bench.results.budget(f"CPU time of {load} under kymo, by that under samply",
-                                 median(runs[load, "kymo"]) / median(runs[load, "samply"]), 1.0,
-                                 times)
+            ratio = Ratio(runs[load, "kymo"], runs[load, "samply"])
+            bench.results.budget(f"CPU time of {load} under kymo, by that under samply", ratio.median, 1.0,
+                                 times, spread=ratio.spread, interval=ratio.interval)
