@@ -38,10 +38,12 @@
 #define STACK_MAX (1u << 20)
 #define CACHE_SLOTS 1024u
 
-/* The unwind information of one build-id: bytes of the file's virtual addresses from vaddr on. */
+/* The unwind information of one build-id: bytes of the file's virtual addresses from vaddr on. What
+ * was found in it is kept, too: a compiler's hundred processes run the same code. */
 struct stored {
     uint8_t build_id[KYMO_REMOTE_BUILD_ID_MAX];
     uint32_t build_id_len;
+    struct kymo_row_slot *rows;
     uint64_t vaddr;
     size_t size;
     unsigned char *data;
@@ -55,8 +57,9 @@ struct kymo_remote_store {
 struct module {
     struct kymo_remote_module public;
     struct kymo_cfi_image image;
-    unsigned char *own; /* its data, where the store does not have it */
-    int seen;           /* by the refresh at hand */
+    struct kymo_row_slot *rows; /* the store's; NULL: none */
+    unsigned char *own;         /* its data, where the store does not have it */
+    int seen;                   /* by the refresh at hand */
 };
 
 struct kymo_remote {
@@ -97,8 +100,10 @@ void kymo_remote_store_destroy(kymo_remote_store *store)
 {
     if (!store)
         return;
-    for (size_t i = 0; i < store->entries.len; i++)
+    for (size_t i = 0; i < store->entries.len; i++) {
         free(store->entries.data[i].data);
+        free(store->entries.data[i].rows);
+    }
     kymo_vec_deinit(&store->entries);
     free(store);
 }
@@ -116,7 +121,7 @@ static const struct stored *find_stored(const kymo_remote_store *store,
 }
 
 /* Gives the bytes to the store, if it has room and can tell them from others. */
-static int keep(kymo_remote_store *store, const struct module *m)
+static int keep(kymo_remote_store *store, struct module *m)
 {
     struct stored s = {.build_id_len = m->public.build_id_len,
                        .vaddr = m->image.address - m->public.bias,
@@ -125,9 +130,13 @@ static int keep(kymo_remote_store *store, const struct module *m)
     if (s.build_id_len == 0 || store->bytes + s.size > STORE_MAX)
         return 0;
     memcpy(s.build_id, m->public.build_id, s.build_id_len);
-    if (kymo_vec_push(&store->entries, s) != KYMO_OK)
+    s.rows = calloc(KYMO_OUTSIDE_ROWS, sizeof *s.rows); /* without them it is slower */
+    if (kymo_vec_push(&store->entries, s) != KYMO_OK) {
+        free(s.rows);
         return 0;
+    }
     store->bytes += s.size;
+    m->rows = s.rows;
     return 1;
 }
 
@@ -141,6 +150,7 @@ static void read_frames(kymo_remote *r, struct module *m, const struct kymo_addr
     if (stored) {
         m->image =
             (struct kymo_cfi_image){stored->data, stored->size, stored->vaddr + m->public.bias};
+        m->rows = stored->rows;
         return;
     }
     unsigned char head[8];
@@ -274,6 +284,8 @@ static kymo_err make_view(kymo_remote *r)
                                                 .eh_frame_hdr = m->public.eh_frame_hdr,
                                                 .images = &m->image,
                                                 .image_count = m->image.size > 0,
+                                                .rows = m->rows,
+                                                .bias = m->public.bias,
                                             }));
     }
     r->view.modules = r->outside.data;
@@ -333,12 +345,17 @@ static int ends_below(const void *modules, size_t i, const void *key)
     return m[i].public.map_end <= *pc;
 }
 
-struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
+static struct module *module_at(const kymo_remote *r, uint64_t pc)
 {
     size_t at = kymo_search_count(r->modules.data, r->modules.len, ends_below, &pc);
-    return at < r->modules.len && pc >= r->modules.data[at].public.map_start
-               ? &r->modules.data[at].public
-               : NULL;
+    return at < r->modules.len && pc >= r->modules.data[at].public.map_start ? &r->modules.data[at]
+                                                                             : NULL;
+}
+
+struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
+{
+    struct module *m = module_at(r, pc);
+    return m ? &m->public : NULL;
 }
 
 uint64_t kymo_remote_generation(const kymo_remote *r)
@@ -383,14 +400,15 @@ int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *funct
     struct kymo_cfi_row row;
     struct kymo_cfi_image image;
     bool signal_frame;
-    if (!kymo_module_find(&r->view, pc, &module) ||
+    const struct module *m = module_at(r, pc);
+    if (!m || !kymo_module_find(&r->view, pc, &module) ||
         kymo_module_row(&module, pc, word, &row, &signal_frame, &image) != KYMO_CFI_FOUND ||
-        kymo_cfi_index_open(&image, module.eh_frame_hdr, &index) != KYMO_CFI_FOUND)
+        kymo_cfi_index_open(&m->image, module.eh_frame_hdr, &index) != KYMO_CFI_FOUND)
         return 0;
-    /* The row was found by the same steps. */
+    /* The row was found by the same steps, now or before. */
     uint32_t i = kymo_cfi_index_search(&index, pc);
     if (i == index.count ||
-        kymo_cfi_fde_read(&image, kymo_cfi_index_fde(&index, i), &fde) != KYMO_CFI_FOUND)
+        kymo_cfi_fde_read(&m->image, kymo_cfi_index_fde(&index, i), &fde) != KYMO_CFI_FOUND)
         return 0;
     *function = fde.pc_begin;
     return 1;

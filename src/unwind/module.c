@@ -13,6 +13,7 @@
 
 #include "arch/row.h"
 #include "base/search.h"
+#include "unwind/row_cache.h"
 #include "unwind/stack_window.h"
 
 /* Call frame instructions run for one frame. The longest entry of cc1 (gcc 12.2) has 13361. */
@@ -172,6 +173,14 @@ enum kymo_cfi_status kymo_module_row(const struct kymo_unwind_module *module, ui
                                      struct kymo_cfi_image *image)
 {
     struct kymo_cfi_fde fde;
+    struct kymo_row_slot *rows = module->outside ? module->outside->rows : NULL;
+    const uint64_t set_mask = kymo_row_set_mask(KYMO_OUTSIDE_ROWS - 1);
+    const uint64_t at = rows ? pc - module->outside->bias : 0;
+    if (rows) {
+        *word = kymo_row_cache_get(rows, set_mask, 0, at, 0);
+        if (*word != KYMO_ROW_NONE)
+            return KYMO_CFI_FOUND;
+    }
     enum kymo_cfi_status status = find_fde(module, pc, image, &fde);
     if (status == KYMO_CFI_FOUND)
         status = seek_row(image, &fde, pc, row);
@@ -179,5 +188,7 @@ enum kymo_cfi_status kymo_module_row(const struct kymo_unwind_module *module, ui
         return status;
     *signal_frame = fde.signal_frame;
     *word = kymo_row_pack(row, fde.signal_frame, image);
+    if (rows && *word != KYMO_ROW_INTERPRET)
+        kymo_row_cache_put(rows, set_mask, 0, at, 0, *word);
     return KYMO_CFI_FOUND;
 }

@@ -14,14 +14,22 @@
 #include "base/attr.h"
 #include "unwind/cfi.h"
 
+struct kymo_row_slot;
+
+#define KYMO_OUTSIDE_ROWS 8192u
+
 /* A module of another process. images: its segments, or parts of them, that hold .eh_frame_hdr
- * and .eh_frame; their addresses are those of the other process. */
+ * and .eh_frame; their addresses are those of the other process. rows: KYMO_OUTSIDE_ROWS slots,
+ * zero at first, that all modules of the same file may share, by addresses less the bias; NULL:
+ * none. */
 struct kymo_outside_module {
     uint64_t map_start;
     uint64_t map_end;
     uint64_t eh_frame_hdr; /* 0: it has none */
     const struct kymo_cfi_image *images;
     uint32_t image_count;
+    struct kymo_row_slot *rows;
+    uint64_t bias;
 };
 
 /* What a walk of another process's stack reads instead of its own memory; observe/remote.c fills it

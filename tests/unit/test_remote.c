@@ -300,6 +300,28 @@ static void unwind_information_is_shared_by_build_id(void **state)
     kymo_remote_destroy(other);
 }
 
+/* The second time, and for another process of the same file, a row is not looked up again. */
+static void rows_of_a_file_are_kept(void **state)
+{
+    (void)state;
+    enum { STEP = 3, COUNT = 20000 };
+    kymo_remote *other;
+    uint64_t word, again, elsewhere, function, same;
+    uint64_t at = (uintptr_t)&qsort;
+    uint32_t found = 0;
+    assert_int_equal(kymo_remote_create(store, getpid(), &other), KYMO_OK);
+    for (uint32_t i = 0; i < COUNT; i++, at += STEP) {
+        if (!kymo_remote_row(remote, at, &word, &function))
+            continue;
+        assert_true(kymo_remote_row(remote, at, &again, &same) && same == function);
+        assert_true(kymo_remote_row(other, at, &elsewhere, &same) && same == function);
+        assert_true(word == again && word == elsewhere);
+        found++;
+    }
+    assert_true(found > COUNT / 10);
+    kymo_remote_destroy(other);
+}
+
 /* ---- parsing ---- */
 
 static void calls_are_parsed(void **state)
@@ -439,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_frame_pointer_that_a_thread_told_is_told_to_others),
         cmocka_unit_test(no_stack_is_no_stack),
         cmocka_unit_test(unwind_information_is_shared_by_build_id),
+        cmocka_unit_test(rows_of_a_file_are_kept),
         cmocka_unit_test(a_file_that_is_read_is_no_module),
         cmocka_unit_test(code_in_the_page_of_the_headers),
         cmocka_unit_test(calls_are_parsed),
