@@ -10,11 +10,11 @@
 #include "memory/cgroup.h"
 #include "memory/process.h"
 
-/* Between the first look and the second; then twice that, up to the period. */
+/* Of the program: between the first look and the second; then twice that, up to the period. */
 #define FIRST_PERIOD_NS 10000000u
 /* Limits, which hardly change, are read at each of so many looks: they are a third of the cost. */
 #define LIMITS_LOOKS 8u
-/* Processes that the program starts by hundreds end before that. */
+/* Of the processes that it starts, by hundreds perhaps: until the first look, and to the second. */
 #define YOUNG_NS 100000000u
 
 /* What a track shows of its figure. */
@@ -115,7 +115,7 @@ kymo_err kymo_telemetry_create(const struct kymo_telemetry_config *config, pid_t
         return KYMO_E_NOMEM;
     t->config = *config;
     t->process = process;
-    t->step_ns = FIRST_PERIOD_NS;
+    t->step_ns = is_program ? FIRST_PERIOD_NS : YOUNG_NS;
     snprintf(t->name, sizeof t->name, "%d", (int)pid);
     t->next_ns = is_program ? now_ns : now_ns + YOUNG_NS;
     if (is_program) {

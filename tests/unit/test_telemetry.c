@@ -149,20 +149,39 @@ static void what_changes_has_its_track(void **state)
     kymo_telemetry_destroy(t);
 }
 
+static void look_each_ms(kymo_telemetry *t, uint64_t begin_ns, uint64_t last_ms)
+{
+    for (uint64_t ms = 0; ms <= last_ms; ms++)
+        look(t, begin_ns + ms * 1000000);
+}
+
+static void assert_looked(uint64_t begin_ns, const uint64_t *due_ms, size_t n)
+{
+    const struct told *rss = find("Resident");
+    assert_int_equal(rss->counts, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(rss->time_ns[i], begin_ns + due_ms[i] * 1000000);
+}
+
 static void looks_come_quickly_at_first(void **state)
 {
     (void)state;
     static const uint64_t due_ms[] = {0, 10, 30, 70, 110, 150};
-    kymo_telemetry *t = create(0, 40000000);
+    kymo_telemetry *t = create(1, 40000000);
     tree_put("/proc/7/status", "VmRSS: 10 kB\n");
-    look(t, SECOND - 1);
-    assert_int_equal(told_count, 0);
-    for (uint64_t ms = 0; ms <= 150; ms++)
-        look(t, SECOND + ms * 1000000);
-    const struct told *rss = find("Resident");
-    assert_int_equal(rss->counts, sizeof due_ms / sizeof *due_ms);
-    for (int i = 0; i < rss->counts; i++)
-        assert_int_equal(rss->time_ns[i], SECOND + due_ms[i] * 1000000);
+    look_each_ms(t, BEGIN, 150);
+    assert_looked(BEGIN, due_ms, KYMO_ARRAY_LEN(due_ms));
+    kymo_telemetry_destroy(t);
+}
+
+static void children_are_looked_at_less(void **state)
+{
+    (void)state;
+    static const uint64_t due_ms[] = {100, 200, 400, 800, 1300, 1800};
+    kymo_telemetry *t = create(0, SECOND / 2);
+    tree_put("/proc/7/status", "VmRSS: 10 kB\n");
+    look_each_ms(t, BEGIN, 1800);
+    assert_looked(BEGIN, due_ms, KYMO_ARRAY_LEN(due_ms));
     kymo_telemetry_destroy(t);
 }
 
@@ -262,11 +281,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, tree_begin, tree_end)
-        CASE(what_changes_has_its_track),
-        CASE(looks_come_quickly_at_first),
-        CASE(what_is_shared_is_the_programs),
-        CASE(limits_and_peaks_are_told_at_the_end),
-        CASE(limits_are_read_again_after_eight_looks),
+        CASE(what_changes_has_its_track),           CASE(looks_come_quickly_at_first),
+        CASE(children_are_looked_at_less),          CASE(what_is_shared_is_the_programs),
+        CASE(limits_and_peaks_are_told_at_the_end), CASE(limits_are_read_again_after_eight_looks),
         CASE(a_process_that_is_gone_says_nothing),
 #undef CASE
     };
