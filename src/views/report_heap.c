@@ -124,8 +124,8 @@ static void print_not_seen(const kymo_terminal *t, const kymo_profile *profile, 
         fputc('\n', t->to);
     }
     if (others)
-        fprintf(t->to, "%swarning: other allocators were not seen in %" PRIu32 " more\n", lead,
-                others);
+        fprintf(t->to, "%swarning: other allocators were not seen in %" PRIu32 " more process%s\n",
+                lead, others, others == 1 ? "" : "es");
 }
 
 static void print_missing(const kymo_terminal *t, const kymo_profile *profile,

@@ -125,7 +125,7 @@ static void allocators_not_seen(void **state)
                    "warning: not seen in pid 106: malloc of 6\n"
                    "warning: not seen in pid 107: malloc of 7\n"
                    "warning: not seen in pid 108: malloc of 8\n"
-                   "warning: other allocators were not seen in 3 more\n"
+                   "warning: other allocators were not seen in 3 more processes\n"
                    "below:    1.0 KiB in 1 block, live at exit\n"
                    "  self   total        self        blocks  function\n"
                    "100.0 % 100.0 %     1.0 KiB           1  load  app\n"
