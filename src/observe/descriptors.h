@@ -8,8 +8,8 @@
  *
  * The kernel gives out the lowest free number, so a number tells how many there are. What comes
  * first leaves room for what is needed more: times of busy threads, images, calls that threads wait
- * in, threads' clocks, perf events; an eighth is left for what is opened and closed again, without which the recorder
- * would know nothing of new threads.
+ * in, threads' clocks, perf events; an eighth is left for what is opened and closed again, without
+ * which the recorder would know nothing of new threads.
  */
 #ifndef KYMO_OBSERVE_DESCRIPTORS_H
 #define KYMO_OBSERVE_DESCRIPTORS_H

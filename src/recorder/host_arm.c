@@ -268,14 +268,15 @@ static int read_times(const kymo_host *h, struct kymo_host_slot *a, struct kymo_
 {
     /* Most threads are checked once or twice. */
     if (a->times < 0 && a->checks > 1)
-        a->times = kymo_descriptors_keep(kymo_task_open_times(h->pid, a->tid),
-                                         KYMO_DESCRIPTORS_TIMES);
+        a->times =
+            kymo_descriptors_keep(kymo_task_open_times(h->pid, a->tid), KYMO_DESCRIPTORS_TIMES);
     return a->times >= 0 ? kymo_task_read_open_times(a->times, times)
                          : kymo_task_read_times(h->pid, a->tid, times);
 }
 
 /* Whether the thread has used CHECK_SAMPLES periods since the last check, and if so, how much CPU
- * time and how often it slept. Its samples in the kernel are those of the timer, which are fewer. */
+ * time and how often it slept. Its samples in the kernel are those of the timer, which are fewer.
+ */
 static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t samples,
                     uint64_t *used_ns, uint64_t *sleeps)
 {
@@ -381,7 +382,7 @@ static void adjust_copies(kymo_host *h, uint32_t number)
 
 kymo_err kymo_host_read_copies(kymo_host *h)
 {
-    KYMO_TRY(kymo_host_take_copies(h));
+    KYMO_TRY(kymo_host_walk_copies(h));
     for (uint32_t i = 0; !h->is_stopped && i < h->slots_seen; i++)
         if (h->slots[i].open && h->slots[i].is_copied)
             adjust_copies(h, i);

@@ -151,7 +151,7 @@ static void forget_closed(kymo_host *h)
         kymo_stack_copies_forget_modules(h->out.copies);
 }
 
-kymo_err kymo_host_take_copies(kymo_host *h)
+kymo_err kymo_host_walk_copies(kymo_host *h)
 {
     forget_closed(h);
     return kymo_stack_copies_read(h->out.copies);

@@ -127,7 +127,8 @@ struct kymo_host {
 /* Arms new threads, disarms ended ones. */
 KYMO_NODISCARD
 kymo_err kymo_host_arm_threads(kymo_host *host, uint64_t now_ns);
-/* Reads the samples that came without a signal. */
+/* Takes the samples that came without a signal, and ends or replaces the events of threads that
+ * need a handler or longer copies. */
 KYMO_NODISCARD
 kymo_err kymo_host_read_copies(kymo_host *host);
 /* Closes the event that the process was to start itself. */
@@ -161,9 +162,9 @@ void kymo_host_go_on(kymo_host *host);
 uint64_t kymo_host_samples(const kymo_host *host, uint32_t slot);
 /* Replaces the thread's event by one without a signal, if it may have one; returns whether. */
 int kymo_host_copy_stacks(kymo_host *host, uint32_t slot);
-/* Takes the samples of all such events. */
+/* Walks the copies of all such events: the samples that came since. */
 KYMO_NODISCARD
-kymo_err kymo_host_take_copies(kymo_host *host);
+kymo_err kymo_host_walk_copies(kymo_host *host);
 /* Takes what is left of such an event, which is about to be closed. */
 void kymo_host_end_copies(kymo_host *host, uint32_t slot);
 /* Whether the thread has one, and needs its handler; or one with longer copies. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec_in_stat.c - preloaded into kymo, which reads what a process runs: at that moment the
- * process is told, by the file $EXEC_NOW, to run another program, and has done so before the answer.
+ * process is told, by the file $EXEC_NOW, to run another program, and has done so before the
+ * answer.
  */
 #include <fcntl.h>
 #include <stdlib.h>
