@@ -62,8 +62,9 @@ enum kymo_session_flags {
     KYMO_SESSION_COPIES = 1u << 4,       /* a thread may be sampled without a signal */
 };
 
-/* A thread's samples by its handler after which the recorder looks whether it can do without. */
-#define KYMO_SAMPLES_UNTIL_COPIES 3u
+/* A thread's samples by its handler after which the recorder looks whether it can do without: a
+ * ring for a process that ends soon costs more than it saves. */
+#define KYMO_SAMPLES_UNTIL_COPIES 8u
 
 /* Whether any thread may be sampled without a signal. */
 enum kymo_handlers_wanted {

@@ -35,7 +35,7 @@
 
 #define CHECK_SAMPLES 16u
 /* The most expensive threads are to be noticed early. */
-#define FIRST_CHECK_SAMPLES KYMO_SAMPLES_UNTIL_COPIES
+#define FIRST_CHECK_SAMPLES 3u
 #define CHECK_NS 20000000u
 #define SHORT_RUN_NS 500000u
 #define DISPATCH_AGAIN_NS 100000000u
@@ -283,7 +283,9 @@ static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t sampl
     struct kymo_task_times times;
     uint64_t switches;
     int known = read_times(h, a, &times);
-    uint32_t enough = a->checks ? CHECK_SAMPLES : FIRST_CHECK_SAMPLES;
+    uint32_t enough = a->checks                                 ? CHECK_SAMPLES
+                      : h->session->flags & KYMO_SESSION_COPIES ? KYMO_SAMPLES_UNTIL_COPIES
+                                                                : FIRST_CHECK_SAMPLES;
     *used_ns = known ? times.cpu_ns - a->checked_cpu_ns : UINT64_MAX;
     *sleeps = 0;
     if (samples < a->checked_samples + enough &&
