@@ -31,7 +31,8 @@ struct kymo_task_status {
 };
 int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status);
 /* Of a thread, by the scheduler's clock: its CPU time so far, and how often it got a CPU, which it
- * did after each switch. Works for a zombie's main thread; costs a third of its status. */
+ * did after each switch. Both are 0 where the kernel does not count (CONFIG_SCHED_INFO). Works for
+ * a zombie's main thread; costs a third of its status. */
 struct kymo_task_times {
     uint64_t cpu_ns;
     uint64_t runs;

@@ -264,6 +264,14 @@ static void leave_to_timer(kymo_host *h, uint32_t number)
     close_event(h, a);
 }
 
+static uint32_t samples_until_check(const kymo_host *h, const struct kymo_host_slot *a)
+{
+    if (a->checks)
+        return CHECK_SAMPLES;
+    return h->session->flags & KYMO_SESSION_COPIES ? KYMO_SAMPLES_UNTIL_COPIES
+                                                   : FIRST_CHECK_SAMPLES;
+}
+
 static int read_times(const kymo_host *h, struct kymo_host_slot *a, struct kymo_task_times *times)
 {
     /* Most threads are checked once or twice. */
@@ -282,10 +290,9 @@ static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t sampl
 {
     struct kymo_task_times times;
     uint64_t switches;
-    int known = read_times(h, a, &times);
-    uint32_t enough = a->checks                                 ? CHECK_SAMPLES
-                      : h->session->flags & KYMO_SESSION_COPIES ? KYMO_SAMPLES_UNTIL_COPIES
-                                                                : FIRST_CHECK_SAMPLES;
+    /* A kernel that does not count says 0. */
+    int known = read_times(h, a, &times) && times.runs > 0;
+    uint32_t enough = samples_until_check(h, a);
     *used_ns = known ? times.cpu_ns - a->checked_cpu_ns : UINT64_MAX;
     *sleeps = 0;
     if (samples < a->checked_samples + enough &&
