@@ -111,7 +111,8 @@ def write_page(path, folder, names):
              runs.markdown(), "", "| machine | |", "|---|---|",
              *(f"| {what} | {value} |" for what, value in machine.items()
                if what not in OF_THE_RUN), "",
-             f"## Budgets: {held} held, {missed} missed; {unclear} of these verdicts are not clear", "", budgets.markdown(), ""]
+             f"## Budgets: {held} held, {missed} missed; {unclear} of these verdicts are not clear", "",
+             budgets.markdown(), ""]
     for table in tables:
         lines += [f"## {table.title}", "", table.how, "", table.markdown(), ""]
     path.write_text("\n".join(lines).rstrip() + "\n")

@@ -345,17 +345,12 @@ static int ends_below(const void *modules, size_t i, const void *key)
     return m[i].public.map_end <= *pc;
 }
 
-static struct module *module_at(const kymo_remote *r, uint64_t pc)
-{
-    size_t at = kymo_search_count(r->modules.data, r->modules.len, ends_below, &pc);
-    return at < r->modules.len && pc >= r->modules.data[at].public.map_start ? &r->modules.data[at]
-                                                                             : NULL;
-}
-
 struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
 {
-    struct module *m = module_at(r, pc);
-    return m ? &m->public : NULL;
+    size_t at = kymo_search_count(r->modules.data, r->modules.len, ends_below, &pc);
+    return at < r->modules.len && pc >= r->modules.data[at].public.map_start
+               ? &r->modules.data[at].public
+               : NULL;
 }
 
 uint64_t kymo_remote_generation(const kymo_remote *r)
@@ -400,15 +395,16 @@ int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *funct
     struct kymo_cfi_row row;
     struct kymo_cfi_image image;
     bool signal_frame;
-    const struct module *m = module_at(r, pc);
-    if (!m || !kymo_module_find(&r->view, pc, &module) ||
-        kymo_module_row(&module, pc, word, &row, &signal_frame, &image) != KYMO_CFI_FOUND ||
-        kymo_cfi_index_open(&m->image, module.eh_frame_hdr, &index) != KYMO_CFI_FOUND)
+    if (!kymo_module_find(&r->view, pc, &module) ||
+        kymo_module_row(&module, pc, word, &row, &signal_frame, &image) != KYMO_CFI_FOUND)
+        return 0;
+    image = module.outside->images[0]; /* a row that was kept says nothing of it */
+    if (kymo_cfi_index_open(&image, module.eh_frame_hdr, &index) != KYMO_CFI_FOUND)
         return 0;
     /* The row was found by the same steps, now or before. */
     uint32_t i = kymo_cfi_index_search(&index, pc);
     if (i == index.count ||
-        kymo_cfi_fde_read(&m->image, kymo_cfi_index_fde(&index, i), &fde) != KYMO_CFI_FOUND)
+        kymo_cfi_fde_read(&image, kymo_cfi_index_fde(&index, i), &fde) != KYMO_CFI_FOUND)
         return 0;
     *function = fde.pc_begin;
     return 1;

@@ -18,15 +18,24 @@
 #include "sys/proc_file.h"
 #include "sys/proc_maps.h"
 
+#define TASK_PATH_MAX 64
 #define TIMES_BYTES 96u /* three numbers */
 
-static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
+static void task_path(char path[TASK_PATH_MAX], pid_t pid, pid_t tid, const char *file)
 {
     /* Of the main thread these say the same (stat: but its times, which are not read), and the
      * kernel need not make two more folders, which it does for each look at a new process. */
     if (tid == pid)
-        return kymo_proc_file_read(out, cap, "/proc/%d/%s", (int)pid, file);
-    return kymo_proc_file_read(out, cap, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
+        snprintf(path, TASK_PATH_MAX, "/proc/%d/%s", (int)pid, file);
+    else
+        snprintf(path, TASK_PATH_MAX, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
+}
+
+static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
+{
+    char path[TASK_PATH_MAX];
+    task_path(path, pid, tid, file);
+    return kymo_proc_file_read(out, cap, "%s", path);
 }
 
 int kymo_task_name(pid_t pid, pid_t tid, char name[16])
@@ -81,8 +90,8 @@ int kymo_task_read_times(pid_t pid, pid_t tid, struct kymo_task_times *times)
 
 int kymo_task_open_times(pid_t pid, pid_t tid)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+    char path[TASK_PATH_MAX];
+    task_path(path, pid, tid, "schedstat");
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 

@@ -32,13 +32,13 @@ struct kymo_task_status {
 int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status);
 /* Of a thread, by the scheduler's clock: its CPU time so far, and how often it got a CPU, which it
  * did after each switch. Both are 0 where the kernel does not count (CONFIG_SCHED_INFO). Works for
- * a zombie's main thread; costs a third of its status. */
+ * a zombie's main thread; costs less than half of its status. */
 struct kymo_task_times {
     uint64_t cpu_ns;
     uint64_t runs;
 };
 int kymo_task_read_times(pid_t pid, pid_t tid, struct kymo_task_times *times);
-/* The same from a descriptor that is kept, at a third of the cost: -1 if there is none. */
+/* The same from a descriptor that is kept, at a sixth of the cost: -1 if there is none. */
 int kymo_task_open_times(pid_t pid, pid_t tid);
 int kymo_task_read_open_times(int fd, struct kymo_task_times *times);
 /* Its CPU time alone. */

@@ -36,6 +36,7 @@ static void let_it_go_on(const char *path)
             return;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
+    abort(); /* the test would have checked nothing */
 }
 
 __attribute__((visibility("default"))) int stat(const char *path, struct stat *st)

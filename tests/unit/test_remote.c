@@ -300,7 +300,7 @@ static void unwind_information_is_shared_by_build_id(void **state)
     kymo_remote_destroy(other);
 }
 
-/* The second time, and for another process of the same file, a row is not looked up again. */
+/* A row that is asked for again, also for another process of the same file, is the same. */
 static void rows_of_a_file_are_kept(void **state)
 {
     (void)state;

@@ -296,6 +296,15 @@ static void close_copies(kymo_copy_budget *budget, kymo_stack_copies *copies, in
     kymo_copy_budget_destroy(budget);
 }
 
+static void open_or_skip(kymo_copy_budget *budget, kymo_stack_copies **copies, int *fd)
+{
+    if (open_copies(budget, 16384, copies, fd))
+        return;
+    close_copies(budget, *copies, *fd);
+    print_message("not checked: copies of stacks are not permitted here\n");
+    skip();
+}
+
 static void the_kernel_copies_this_thread(void **state)
 {
     kymo_copy_budget *budget;
@@ -303,10 +312,7 @@ static void the_kernel_copies_this_thread(void **state)
     int fd;
     (void)state;
     assert_int_equal(kymo_copy_budget_create(&budget), KYMO_OK);
-    if (!open_copies(budget, 16384, &copies, &fd)) {
-        close_copies(budget, copies, fd);
-        skip(); /* not permitted here */
-    }
+    open_or_skip(budget, &copies, &fd);
     uint64_t before_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     uint64_t until_ns = own_cpu_ns() + CPU_MOST_NS;
     assert_int_equal(kymo_perf_enable(fd), 0);
@@ -339,10 +345,7 @@ static void a_copy_that_is_too_short_is_noticed(void **state)
     int fd;
     (void)state;
     assert_int_equal(kymo_copy_budget_create(&budget), KYMO_OK);
-    if (!open_copies(budget, 16384, &copies, &fd)) {
-        close_copies(budget, copies, fd);
-        skip();
-    }
+    open_or_skip(budget, &copies, &fd);
     assert_int_equal(kymo_copy_budget_bytes(budget, &exe, 0), 16384);
     uint64_t until_ns = own_cpu_ns() + CPU_MOST_NS;
     assert_int_equal(kymo_perf_enable(fd), 0);
@@ -363,10 +366,7 @@ static void what_is_too_often_for_a_ring_gets_none(void **state)
     int fd;
     (void)state;
     assert_int_equal(kymo_copy_budget_create(&budget), KYMO_OK);
-    if (!open_copies(budget, 16384, &copies, &fd)) {
-        close_copies(budget, copies, fd);
-        skip(); /* not permitted here */
-    }
+    open_or_skip(budget, &copies, &fd);
     const struct kymo_copied_thread often = {
         .number = 8, .event = fd, .copy_bytes = 16384, .period_ns = 10000};
     assert_int_equal(kymo_stack_copies_open(copies, &often), 0);

@@ -142,6 +142,10 @@ static void who_slept_has_got_a_cpu_again(void **state)
     struct kymo_task_status slept_before, slept_after;
     const pid_t self = getpid();
     assert_true(kymo_task_read_times(self, self, &before));
+    if (before.runs == 0) {
+        print_message("not checked: this kernel does not count (CONFIG_SCHED_INFO)\n");
+        skip();
+    }
     assert_true(kymo_task_read_status(self, self, &slept_before));
     for (int i = 0; i < NAPS; i++)
         assert_int_equal(nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL), 0);
