@@ -203,6 +203,7 @@ typedef struct kymo_quality {
     uint64_t dropped_calls;  /* events of traced calls */
     uint64_t python_samples; /* of samples, those with functions of Python */
     uint64_t copied_samples; /* of samples, those that the kernel took without a signal */
+    uint64_t startup_ns;     /* CPU time of all threads' startup_ns; sampled_rate is without it */
 } kymo_quality;
 
 /* One image of a process, from its start or exec to its exit or next exec. Several may have the
@@ -221,6 +222,8 @@ typedef struct kymo_process {
     uint32_t is_main;    /* the one that was asked for; at most one process has it */
 } kymo_process;
 
+#define KYMO_STARTUP_NAME "[process start: exec, dynamic loader]"
+
 typedef struct kymo_thread {
     uint32_t size;
     uint32_t process; /* id of its kymo_process */
@@ -231,6 +234,9 @@ typedef struct kymo_thread {
     uint64_t end_ns;   /* 0: alive at the end */
     uint64_t cpu_ns;
     uint64_t dropped_ns; /* of cpu_ns: of samples that a flight recorder dropped */
+    uint64_t startup_ns; /* of cpu_ns: what its process used before samples began (fork, exec,
+                          * dynamic loader). If not 0, one CPU sample, which no count has, stands
+                          * for it; its frame is KYMO_STARTUP_NAME */
 } kymo_thread;
 
 /* What is known of the names in a module's file. */

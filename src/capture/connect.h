@@ -31,7 +31,7 @@ struct kymo_attachment {
     uint32_t *bell;     /* NULL: no address space for it */
     const char *tables; /* the same */
     uint64_t tables_bytes;
-    uint64_t base_cpu_ns; /* what the calling thread had used before this image */
+    uint64_t base_cpu_ns; /* of the calling thread: its samples count from there */
 };
 
 /* Who attaches, and how long each wait for the recorder may be, which ends at once where that has

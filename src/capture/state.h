@@ -133,7 +133,7 @@ struct kymo_capture_process {
     uint64_t default_stack_bytes;
     uint64_t mapped_bytes; /* of this and all that lies behind it */
     uint64_t tid_offset;   /* of the tid in glibc's control block of a thread; 0: not known */
-    uint64_t base_cpu_ns;  /* CPU time of the main thread before this image */
+    uint64_t base_cpu_ns;  /* CPU time of the main thread that no sample counts */
     int is_late;           /* threads had run before: what they used till they begin is not ours */
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
     struct kymo_capture_thread *threads; /* plan.threads of them */

@@ -289,6 +289,7 @@ static void print_quality(const struct record *r, const kymo_terminal *t,
     if (r->verbose)
         kymo_report_print_quality_details(t, profile, report, "kymo: ");
     kymo_report_print_few(t, profile, "kymo: ");
+    kymo_report_print_startup(t, profile, "kymo: ");
     kymo_report_print_unsampled(t, report, "kymo: ");
     kymo_report_print_unnamed(t, profile, report, "kymo: ");
     kymo_report_destroy(made);

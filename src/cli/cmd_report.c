@@ -239,6 +239,7 @@ static void print_text(const struct report_request *request, const kymo_profile 
     if (!is_imported) {
         if (!request->is_part)
             kymo_report_print_few(&t, profile, "warning: ");
+        kymo_report_print_startup(&t, profile, "note:    ");
         kymo_report_print_unsampled(&t, report, "note:    ");
         if (request->kind == KYMO_SAMPLE_CALLS)
             fprintf(t.to,

@@ -35,6 +35,8 @@
  */
 
 #define KYMO_WALL_FIRST 0xc0000000u
+/* The stack of a process's start (KYMO_EVENT_FRAME_STARTUP). */
+#define KYMO_STARTUP_STACK 0x7fffffffu
 
 /* Names of waits, one table for the whole recording: by the number of the system call. */
 typedef struct kymo_wait_names kymo_wait_names;

@@ -39,6 +39,7 @@ kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out)
         return KYMO_E_NOMEM;
     in->profile = profile;
     in->main_process = KYMO_NONE;
+    in->startup_stack = KYMO_NONE;
     in->marks.text_schema = KYMO_NONE;
     for (int i = 0; i < KYMO_INGEST_PATHS; i++) {
         in->paths[i].root = KYMO_NONE;

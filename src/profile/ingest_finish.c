@@ -37,8 +37,14 @@ struct sums {
     uint64_t wall_ns;           /* weights of wall samples */
     uint64_t lived_ns;          /* time that all threads were recorded for */
     uint64_t dropped_ns;        /* CPU time of samples that a flight recorder dropped */
+    uint64_t startup_ns;        /* CPU time before samples began */
     uint64_t stackless;         /* wall samples of running threads without CPU samples */
 };
+
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+    return whole > part ? whole - part : 0;
+}
 
 /* Sorts the samples of a thread and gives them their weights, whose sum is counted_ns by now. All
  * samples have been added. */
@@ -50,16 +56,12 @@ static kymo_err finish_weights(kymo_ingest *in, uint32_t id, uint64_t counted_ns
     if (t->unknown != 0)
         kymo_sample_columns_share(samples, t->tail_ns);
     if (counted_ns > t->fit_ns)
-        kymo_sample_columns_scale(samples, counted_ns, t->fit_ns);
+        kymo_sample_columns_scale(samples, in->startup_stack, less(counted_ns, t->startup_ns),
+                                  less(t->fit_ns, t->startup_ns));
     int all_by_tick = in->meta.engine && strcmp(in->meta.engine, "perf") != 0;
     if (all_by_tick || t->by_tick)
-        kymo_sample_columns_even_out(samples, EVEN_SAMPLES);
+        kymo_sample_columns_even_out(samples, in->startup_stack, EVEN_SAMPLES);
     return KYMO_OK;
-}
-
-static uint64_t less(uint64_t whole, uint64_t part)
-{
-    return whole > part ? whole - part : 0;
 }
 
 /* CPU time of the samples that a flight recorder dropped: their weights, and their share of the
@@ -82,6 +84,8 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     kymo_thread row = *kymo_profile_thread(in->profile, id);
     row.dropped_ns = take_dropped(t);
     sums->dropped_ns = kymo_sum(sums->dropped_ns, row.dropped_ns);
+    row.startup_ns = t->startup_ns;
+    sums->startup_ns = kymo_sum(sums->startup_ns, row.startup_ns);
     const uint64_t counted_ns = t->weight_ns;
     t->weight_ns = t->fit_ns;
     if (t->held.time_ns != 0) {
@@ -177,6 +181,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .dropped_markers = in->dropped.markers,
         .dropped_counts = in->dropped.counts,
         .dropped_calls = in->dropped.calls,
+        .startup_ns = sums->startup_ns,
     };
     for (size_t i = 0; i < in->processes.len; i++) {
         const kymo_event_quality *p = &in->processes.data[i].quality;
@@ -188,7 +193,8 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
     /* Weights above the CPU time are as wrong as weights below it, so the ratio is the smaller
      * by the larger. */
     uint64_t cpu_ns = less(sums->process_cpu_ns, sums->dropped_ns);
-    uint64_t thread_cpu_ns = less(sums->thread_cpu_ns, sums->dropped_ns);
+    uint64_t thread_cpu_ns =
+        less(sums->thread_cpu_ns, kymo_sum(sums->dropped_ns, sums->startup_ns));
     int over = sums->weight_ns > cpu_ns;
     q.achieved = cpu_ns == 0 ? NAN
                  : over      ? ratio(cpu_ns, sums->weight_ns)

@@ -67,11 +67,25 @@ static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_eve
                                    KYMO_SAMPLE_WALL, (kymo_thread_state)s->state);
 }
 
+/* It is told, not sampled. */
+static int is_startup(const kymo_ingest *in, const kymo_event_sample *s)
+{
+    return s->kind == KYMO_SAMPLE_CPU && s->weight_ns > 0 && s->stack != KYMO_EVENT_NONE &&
+           in->stacks.data[s->stack].id == in->startup_stack;
+}
+
 static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
     if (s->kind > KYMO_SAMPLE_WALL || s->state >= KYMO_STATE_COUNT ||
         !kymo_ingest_has_stack(in, s->stack) || s->wait > in->waits.len)
         return KYMO_E_INVALID;
+    struct kymo_ingest_thread *t = &in->threads.data[thread];
+    if (is_startup(in, s) && t->startup_ns == 0) {
+        kymo_ingest_see_time(in, s->time_ns);
+        t->startup_ns = s->weight_ns;
+        t->weight_ns = kymo_sum(t->weight_ns, s->weight_ns);
+        return kymo_ingest_add_sample(in, thread, s);
+    }
     in->samples++;
     if (s->stack != KYMO_EVENT_NONE) {
         in->complete_samples += in->stacks.data[s->stack].complete;
@@ -80,7 +94,6 @@ static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_s
     kymo_ingest_see_time(in, s->time_ns);
     if (s->kind != KYMO_SAMPLE_CPU)
         return add_wall_sample(in, thread, s);
-    struct kymo_ingest_thread *t = &in->threads.data[thread];
     in->cpu_samples++;
     t->weight_ns = kymo_sum(t->weight_ns, s->weight_ns);
     t->unknown += s->weight_ns == 0;

@@ -132,6 +132,18 @@ static kymo_err add_node(kymo_ingest *in, uint32_t parent, const kymo_event_fram
     return kymo_profile_add_stack(in->profile, parent, frame, node);
 }
 
+/* The stack of a process before its samples began. */
+static kymo_err add_startup(kymo_ingest *in)
+{
+    if (in->startup_stack == KYMO_NONE) {
+        uint32_t frame;
+        KYMO_TRY(kymo_ingest_make_label(in, KYMO_STARTUP_NAME, KYMO_CATEGORY_OTHER, &frame));
+        KYMO_TRY(kymo_profile_add_stack(in->profile, KYMO_NONE, frame, &in->startup_stack));
+    }
+    return kymo_vec_push(&in->stacks,
+                         (struct kymo_ingest_stack){.id = in->startup_stack, .complete = 1});
+}
+
 kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
 {
     kymo_ingest *in = ctx;
@@ -140,6 +152,8 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
     for (int i = 0; i < KYMO_INGEST_PATHS; i++)
         if (in->paths[i].valid > e->shared)
             in->paths[i].valid = e->shared;
+    if (e->depth == 1 && e->frames[0].flags & KYMO_EVENT_FRAME_STARTUP)
+        return add_startup(in);
     enum kymo_ingest_root root = root_of(e);
     uint32_t folded = count_folded(e);
     int is_script = has_script(e, folded);

@@ -69,6 +69,7 @@ struct kymo_ingest_thread {
     uint64_t unknown;       /* CPU samples of unknown weight */
     uint64_t wall_ns;       /* sum of wall samples */
     uint64_t stackless;     /* wall samples of the running thread that have no stack */
+    uint64_t startup_ns;    /* weight of its process's start */
     kymo_event_sample held; /* the newest CPU sample, held back; time_ns 0: none */
     kymo_event_dropped dropped;
     uint32_t by_tick;
@@ -105,6 +106,7 @@ struct kymo_ingest {
     KYMO_VEC(const char *) waits; /* by number - 1: name of the wait */
     /* By wait and whether it blocks: the frame of the wait; KYMO_NONE: not made yet. */
     KYMO_VEC(uint32_t) wait_frames;
+    uint32_t startup_stack; /* in the profile: of starts of processes; KYMO_NONE: there is none */
     struct kymo_ingest_path paths[KYMO_INGEST_PATHS];
     KYMO_VEC(uint32_t) scripts;       /* by number: function */
     KYMO_VEC(uint8_t) native_scripts; /* by number: 1: native code that a script calls */

@@ -194,17 +194,22 @@ kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
     return KYMO_OK;
 }
 
-static size_t count_cpu(const kymo_sample_columns *s)
+static int is_shared_out(const kymo_sample_columns *s, size_t i, uint32_t apart)
+{
+    return s->kind[i] == KYMO_SAMPLE_CPU && (apart == KYMO_NONE || s->stack[i] != apart);
+}
+
+static size_t count_shared_out(const kymo_sample_columns *s, uint32_t apart)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->count; i++)
-        n += s->kind[i] == KYMO_SAMPLE_CPU;
+        n += (size_t)is_shared_out(s, i, apart);
     return n;
 }
 
-void kymo_sample_columns_even_out(kymo_sample_columns *s, size_t window)
+void kymo_sample_columns_even_out(kymo_sample_columns *s, uint32_t apart, size_t window)
 {
-    size_t left = count_cpu(s);
+    size_t left = count_shared_out(s, apart);
     size_t at = 0;
     while (left > 0) {
         /* the last run includes a rest that is too short for a separate run */
@@ -212,13 +217,13 @@ void kymo_sample_columns_even_out(kymo_sample_columns *s, size_t window)
         size_t end = at;
         uint64_t sum = 0;
         for (size_t seen = 0; seen < n; end++) {
-            if (s->kind[end] != KYMO_SAMPLE_CPU)
+            if (!is_shared_out(s, end, apart))
                 continue;
             sum = sum + s->weight_ns[end] < sum ? UINT64_MAX : sum + s->weight_ns[end];
             seen++;
         }
         for (uint64_t rest = sum % n; at < end; at++) {
-            if (s->kind[at] != KYMO_SAMPLE_CPU)
+            if (!is_shared_out(s, at, apart))
                 continue;
             s->weight_ns[at] = sum / n + (rest > 0);
             rest -= rest > 0;
@@ -232,11 +237,12 @@ static uint64_t scaled(uint64_t value, uint64_t from, uint64_t to)
     return (uint64_t)((unsigned __int128)value * to / from);
 }
 
-void kymo_sample_columns_scale(kymo_sample_columns *s, uint64_t from_ns, uint64_t to_ns)
+void kymo_sample_columns_scale(kymo_sample_columns *s, uint32_t apart, uint64_t from_ns,
+                               uint64_t to_ns)
 {
     uint64_t before = 0;
     for (size_t i = 0; i < s->count; i++) {
-        if (s->kind[i] != KYMO_SAMPLE_CPU)
+        if (!is_shared_out(s, i, apart))
             continue;
         /* Of the sums up to here, so that what is rounded off one is in the next. */
         uint64_t after = kymo_sum(before, s->weight_ns[i]);

@@ -236,11 +236,13 @@ KYMO_NODISCARD
 kymo_err kymo_sample_columns_reserve(kymo_sample_columns *samples, size_t n);
 /* Gives the CPU samples without a weight equal shares of this. */
 void kymo_sample_columns_share(kymo_sample_columns *samples, uint64_t sum_ns);
+/* Both leave those of the stack `apart` as they are (KYMO_NONE: none). */
 /* Makes the CPU samples' weights, whose sum is from_ns, add up to to_ns, which is less. */
-void kymo_sample_columns_scale(kymo_sample_columns *samples, uint64_t from_ns, uint64_t to_ns);
+void kymo_sample_columns_scale(kymo_sample_columns *samples, uint32_t apart, uint64_t from_ns,
+                               uint64_t to_ns);
 /* Gives the CPU samples of each run of `window` or more neighbours the same weight; their sum stays
  * what it was. Sorted samples only. For ingest. */
-void kymo_sample_columns_even_out(kymo_sample_columns *samples, size_t window);
+void kymo_sample_columns_even_out(kymo_sample_columns *samples, uint32_t apart, size_t window);
 void kymo_sample_columns_deinit(kymo_sample_columns *samples);
 /* schema_table.c: whether they are the same, names apart. */
 int kymo_schema_is_same(const kymo_schema *a, const kymo_schema *b);

@@ -115,6 +115,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->out.events = config->events;
     h->out.period_ns = config->period_ns;
     h->out.pauses = config->pauses;
+    h->out.startup_thread = KYMO_EVENT_NONE;
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
@@ -275,11 +276,12 @@ const char *kymo_host_executable(const kymo_host *h)
     return h->out.executable;
 }
 
-void kymo_host_attached(kymo_host *h, uint64_t main_cpu_before)
+void kymo_host_attached(kymo_host *h, uint64_t main_cpu_before, uint64_t startup_ns)
 {
     const pid_t pid = h->pid;
     const uint32_t process = h->out.process;
     h->out.main_cpu_before = main_cpu_before;
+    h->out.startup_ns = startup_ns;
     memcpy(h->out.main_name, h->session->name, sizeof h->out.main_name - 1);
     /* On failure generated code has no names. */
     if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)

@@ -110,8 +110,9 @@ int kymo_host_open_event(kymo_host *host);
 /* The path of its executable then; "" if it is not known. */
 const char *kymo_host_executable(const kymo_host *host);
 /* That image has attached, and its process event has been written. main_cpu_before: CPU time of its
- * main thread before this image. */
-void kymo_host_attached(kymo_host *host, uint64_t main_cpu_before);
+ * main thread when its samples began; startup_ns: what of that is of this image, and is shown as
+ * its start. */
+void kymo_host_attached(kymo_host *host, uint64_t main_cpu_before, uint64_t startup_ns);
 /* The minor version of a CPython 3 in it whose frames cannot be read, and whether it is a build
  * without the GIL; 0: there is none. */
 uint32_t kymo_host_unread_python(const kymo_host *host, int *is_free_threaded);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "observe/kernel_stacks.h"
 #include "observe/python_label.h"
 #include "observe/task.h"
@@ -91,6 +92,26 @@ static kymo_err on_answer(void *context, const struct kymo_drain_answer *answer)
     return to->wall ? kymo_wall_answer(to->wall, answer) : KYMO_OK;
 }
 
+/* What the main thread has used before it could be sampled. */
+static kymo_err put_startup(struct kymo_session_events *to, uint32_t thread, uint64_t time_ns)
+{
+    const kymo_event_frame frame = {.module = KYMO_EVENT_NONE, .flags = KYMO_EVENT_FRAME_STARTUP};
+    const kymo_event_stack stack = {
+        .process = to->process,
+        .stack = KYMO_STARTUP_STACK,
+        .flags = KYMO_EVENT_STACK_COMPLETE,
+        .end = KYMO_WALK_COMPLETE,
+        .depth = 1,
+        .frames = &frame,
+    };
+    const kymo_event_sample sample = {
+        .time_ns = time_ns, .weight_ns = to->startup_ns, .stack = stack.stack, .state = 1};
+    const kymo_event_samples samples = {thread, 1, &sample};
+    to->startup_thread = thread;
+    KYMO_TRY(to->events->stack(to->context, &stack));
+    return to->events->samples(to->context, &samples);
+}
+
 static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t)
 {
     struct kymo_session_events *to = context;
@@ -109,6 +130,9 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
         kymo_task_name(to->pid, (pid_t)t->tid, name);
     kymo_event_thread e = {thread, to->process, (int32_t)t->tid, t->start_ns, name};
     KYMO_TRY(to->events->thread(to->context, &e));
+    /* Flags are the program's: a second thread may claim to be the main one. */
+    if (t->flags & KYMO_SLOT_MAIN && to->startup_ns && to->startup_thread == KYMO_EVENT_NONE)
+        KYMO_TRY(put_startup(to, thread, t->start_ns));
     KYMO_TRY(kymo_mark_events_thread(to, t));
     return to->wall
                ? kymo_wall_thread_begin(to->wall, t->thread, thread, (pid_t)t->tid, t->start_ns)
@@ -182,6 +206,9 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *dra
         to->unsampled_ns += cpu_ns - sampled_ns;
         cpu_ns = sampled_ns;
     }
+    const uint64_t tail_ns = cpu_ns - t->last_cpu_ns;
+    if (thread == to->startup_thread)
+        cpu_ns = kymo_sum(cpu_ns, to->startup_ns);
     to->taken += t->samples;
     to->handler_ns += t->handler_ns;
     to->disturbed += t->disturbed;
@@ -190,7 +217,7 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *dra
         .thread = thread,
         .end_ns = t->end_ns,
         .cpu_ns = cpu_ns,
-        .cpu_tail_ns = cpu_ns - t->last_cpu_ns,
+        .cpu_tail_ns = tail_ns,
         .by_tick = to->by_tick.data[t->thread],
     };
     return to->events->thread_end(to->context, &e);

@@ -106,7 +106,9 @@ struct kymo_session_events {
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     kymo_stack_copies *copies;                /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
-    uint64_t main_cpu_before; /* its value before this image */
+    uint64_t main_cpu_before; /* its value when its samples began */
+    uint64_t startup_ns;      /* of that, what it used in this image: has a sample of its own */
+    uint32_t startup_thread;  /* in the recording: who has that sample; KYMO_EVENT_NONE: nobody */
     uint32_t pauses;          /* as kymo_session has it */
     int deaf;                 /* samples have stopped: CPU time since the last one is not sampled */
     int replaced; /* an exec to an unrecorded program: CPU time of the main thread since its last

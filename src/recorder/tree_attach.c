@@ -186,7 +186,8 @@ static kymo_err take_in(struct kymo_tree_image *image)
     t->recorded++;
     if (image->is_foreign)
         KYMO_TRY(tell_foreign(image));
-    kymo_host_attached(image->host, image->main_before_ns);
+    kymo_host_attached(image->host, image->main_until_ns,
+                       image->main_until_ns - image->main_before_ns);
     KYMO_TRY(tell_python(image));
     kymo_host_watch_system(image->host, image->pid == t->program, image->start == KYMO_ATTACH_FORK);
     if (image->was_brief)
@@ -408,6 +409,11 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         image->main_before_ns = hello->cpu_ns;
         (void)kymo_task_process_clock(peer->pid, &image->cpu_before_ns);
     }
+    /* A forked child has run the code of its parent until now: its first sample has that time. */
+    image->main_until_ns =
+        hello->start == KYMO_ATTACH_EXEC && t->config.period_ns && !(t->config.pauses & 1)
+            ? hello->cpu_ns
+            : image->main_before_ns;
     if (identify(image, said) != KYMO_OK) {
         kymo_tree_drop_image(t, image);
         t->turned_away++;
@@ -421,7 +427,7 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
                     : -1;
     struct kymo_attach_message answer = {
         .error = KYMO_OK,
-        .cpu_ns = image->main_before_ns,
+        .cpu_ns = image->main_until_ns,
         .size_bytes = kymo_host_bytes(image->host),
         .event = event,
     };

@@ -58,6 +58,7 @@ struct kymo_tree_image {
     uint64_t deadline_ns;
     uint64_t hello_cpu_ns;
     uint64_t main_before_ns; /* CPU clock of its main thread when the image began */
+    uint64_t main_until_ns;  /* the same when its samples began */
     uint64_t cpu_before_ns;  /* CPU clock of its process then */
     uint64_t clock_ns;       /* the latest CPU clock of its process */
     uint32_t still_rounds;   /* rounds since the clock last advanced */

@@ -138,6 +138,9 @@ typedef struct kymo_event_module_image {
 #define KYMO_EVENT_FRAME_SCRIPT 2u
 /* Native code of the interpreter that runs such frames. */
 #define KYMO_EVENT_FRAME_INTERPRETER 4u
+/* No code, and the only frame of its stack, which one CPU sample of a main thread has: what that
+ * used before it could be sampled, for fork, exec and the dynamic loader. */
+#define KYMO_EVENT_FRAME_STARTUP 8u
 
 typedef struct kymo_event_frame {
     uint64_t address; /* in a module: ELF vaddr (pc - load_bias); else the pc itself */

@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 11
+#define KYMO_FILE_MINOR 12
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_CHUNK_LENGTH_MAX (64u << 20)

@@ -24,8 +24,11 @@ static kymo_report_thread ratios_of(const kymo_report *r, kymo_report_thread t)
         kymo_profile_sample_types(r->profile, &n)[r->options.kind].adds == KYMO_ADDS_CPU_TIME;
     int applies = is_cpu && cpu_ns > 0;
     t.achieved = applies ? (double)t.weight / cpu_ns : (double)NAN;
-    t.sampled_rate =
-        applies && period_ns > 0 ? (double)t.samples * period_ns / cpu_ns : (double)NAN;
+    if (is_cpu && thread->startup_ns && t.samples)
+        t.samples--;
+    cpu_ns -= (double)thread->startup_ns;
+    t.sampled_rate = applies && period_ns > 0 && cpu_ns > 0 ? (double)t.samples * period_ns / cpu_ns
+                                                            : (double)NAN;
     return t;
 }
 

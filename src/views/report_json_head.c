@@ -83,6 +83,8 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     if (q->copied_samples)
         kymo_json_key_u64(j, "copied_samples", q->copied_samples);
     kymo_report_json_seconds(j, "cpu_unsampled_s", q->cpu_unsampled_ns);
+    if (q->startup_ns)
+        kymo_report_json_seconds(j, "cpu_startup_s", q->startup_ns);
     kymo_json_key_u64(j, "disturbed", q->disturbed);
     write_lost(j, q);
     if (q->ring_bytes)

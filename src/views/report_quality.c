@@ -33,7 +33,7 @@ enum verdict { GOOD, FAIR, POOR };
 struct figures {
     uint64_t samples; /* CPU samples */
     uint64_t expected;
-    uint64_t cpu_ns;
+    uint64_t cpu_ns;     /* without the starts of processes */
     uint64_t sampled_ns; /* their weights */
     uint64_t lost;
     double named; /* part of sampled_ns; NAN: no samples */
@@ -53,12 +53,16 @@ uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
     return sum;
 }
 
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+    return whole > part ? whole - part : 0;
+}
+
 /* CPU time that the kept samples should cover. */
 static uint64_t kept_cpu_ns(const kymo_profile *profile)
 {
-    uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
-    uint64_t dropped_ns = kymo_profile_quality(profile)->dropped_ns;
-    return cpu_ns > dropped_ns ? cpu_ns - dropped_ns : 0;
+    const kymo_quality *q = kymo_profile_quality(profile);
+    return less(less(kymo_profile_cpu_ns(profile), q->dropped_ns), q->startup_ns);
 }
 
 int kymo_report_is_unnamed(const kymo_report_row *row)
@@ -80,7 +84,7 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : NAN;
 }
 
-static double named_share(const kymo_report *report)
+static uint64_t named_ns(const kymo_report *report)
 {
     size_t n;
     uint64_t named = 0;
@@ -88,7 +92,7 @@ static double named_share(const kymo_report *report)
     for (size_t i = 0; i < n; i++)
         if (!kymo_report_is_unnamed(&rows[i]))
             named += rows[i].self;
-    return ratio(named, kymo_report_total(report));
+    return named;
 }
 
 kymo_err kymo_report_for_quality(const kymo_profile *profile, const kymo_report *shown,
@@ -116,8 +120,8 @@ static struct figures figures_of(const kymo_profile *profile, const kymo_report 
         f.lost += q->lost[i].count;
     if (kymo_report_for_quality(profile, report, &made) != KYMO_OK)
         return f;
-    f.sampled_ns = kymo_report_total(made ? made : report);
-    f.named = named_share(made ? made : report);
+    f.sampled_ns = less(kymo_report_total(made ? made : report), q->startup_ns);
+    f.named = ratio(named_ns(made ? made : report), f.sampled_ns);
     kymo_report_destroy(made);
     return f;
 }
@@ -266,7 +270,7 @@ static void add_engine(kymo_str *line, const kymo_meta *meta)
 static void add_account(kymo_str *line, const struct figures *f)
 {
     char text[32];
-    uint64_t rest_ns = f->cpu_ns > f->sampled_ns ? f->cpu_ns - f->sampled_ns : 0;
+    uint64_t rest_ns = less(f->cpu_ns, f->sampled_ns);
     kymo_str_puts(line, "samples: ");
     add_samples(line, f);
     if (f->cpu_ns == 0)
@@ -313,6 +317,15 @@ void kymo_report_print_quality_details(const kymo_terminal *t, const kymo_profil
     line.len = 0;
     add_account(&line, &f);
     print_line(t, before, &line, INDENT);
+    if (q->startup_ns) {
+        char text[32];
+        line.len = 0;
+        kymo_str_printf(&line,
+                        "start:   %s of CPU time before samples began, in exec and the dynamic "
+                        "loader",
+                        kymo_format_duration(text, q->startup_ns));
+        print_line(t, before, &line, INDENT);
+    }
     if (meta->wall_period_ns) {
         line.len = 0;
         add_wall(&line, meta, q);
@@ -397,6 +410,11 @@ void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, 
     kymo_str_deinit(&line);
 }
 
+static int is_much(uint64_t unsampled_ns, uint64_t all_ns)
+{
+    return unsampled_ns >= UNSAMPLED_LEAST_NS && unsampled_ns / UNSAMPLED_PERCENT >= all_ns / 100;
+}
+
 static void add_process_name(kymo_str *line, const kymo_report_process *row)
 {
     char text[32];
@@ -404,6 +422,24 @@ static void add_process_name(kymo_str *line, const kymo_report_process *row)
     kymo_str_puts(line, row->name);
     if (row->processes > 1)
         kymo_str_printf(line, " (%" PRIu32 " processes)", row->processes);
+}
+
+void kymo_report_print_startup(const kymo_terminal *t, const kymo_profile *profile,
+                               const char *before)
+{
+    char text[32];
+    kymo_str line = {0};
+    const uint64_t startup_ns = kymo_profile_quality(profile)->startup_ns;
+    const uint64_t all_ns = kymo_profile_cpu_ns(profile);
+    if (!is_much(startup_ns, all_ns))
+        return;
+    kymo_str_printf(&line, "starts of processes: %s", kymo_format_duration(text, startup_ns));
+    kymo_str_printf(&line,
+                    " of %s of CPU time is in exec and the dynamic loader, where no samples can be "
+                    "taken: it is shown as " KYMO_STARTUP_NAME,
+                    kymo_format_duration(text, all_ns));
+    print_line(t, before, &line, 0);
+    kymo_str_deinit(&line);
 }
 
 void kymo_report_print_unsampled(const kymo_terminal *t, const kymo_report *report,
@@ -418,7 +454,7 @@ void kymo_report_print_unsampled(const kymo_terminal *t, const kymo_report *repo
         all_ns += rows[i].cpu_ns;
         rest_ns += rows[i].unsampled_ns;
     }
-    if (rest_ns < UNSAMPLED_LEAST_NS || rest_ns / UNSAMPLED_PERCENT < all_ns / 100)
+    if (!is_much(rest_ns, all_ns))
         return;
     kymo_str_printf(&line, "without samples: %s", kymo_format_duration(text, rest_ns));
     kymo_str_printf(&line, " of %s of CPU time: ", kymo_format_duration(text, all_ns));

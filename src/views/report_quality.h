@@ -38,6 +38,10 @@ void kymo_report_print_quality_details(const kymo_terminal *t, const kymo_profil
 /* One line if there are few samples for the time: what that means, and advice. */
 void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before);
 
+/* One line if much of the CPU time is in the starts of processes. */
+void kymo_report_print_startup(const kymo_terminal *t, const kymo_profile *profile,
+                               const char *before);
+
 /* One line if much of the CPU time has no samples: its processes, by name. */
 void kymo_report_print_unsampled(const kymo_terminal *t, const kymo_report *report,
                                  const char *before);

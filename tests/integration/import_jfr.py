@@ -47,16 +47,21 @@ def sums(stacks):
     return own, total
 
 
-def unnamed_as_one(times):
-    """What lies in no module has its address for a name in JFR, and one name for all in a report."""
+def unnamed_as_one(times, modules):
+    """What lies in no module has its address for a name in JFR, and one name for all in a report; what lies in no
+    function of a module its address there, and the module's name in brackets."""
     out = collections.Counter()
     for name, time in times.items():
-        out["[generated code]" if name.startswith("0x") else name] += time
+        module = name.rpartition("+0x")[0]
+        out["[generated code]" if name.startswith("0x") else
+            f"[{module}]" if module in modules else name] += time
     return out
 
 
 def check_same(what, found, expected, ignored=()):
-    found, expected = unnamed_as_one(found), unnamed_as_one(expected)
+    """Of a module of which some code lies in no function, all code without names is taken as one."""
+    modules = {name[1:-1] for name in expected if name.startswith("[")}
+    found, expected = unnamed_as_one(found, modules), unnamed_as_one(expected, modules)
     unlike = sorted(name for name in found.keys() | expected.keys()
                     if found[name] != expected[name] and name not in ignored)
     check(not unlike, f"{what}: {[(n, found[n], expected[n]) for n in unlike[:5]]}")

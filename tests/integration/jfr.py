@@ -94,10 +94,11 @@ def stacks_in(path, event_type, value):
                 yield event.fields[value], [f[1] for f in names.frames(event.fields["stackTrace"])]
 
 
-def check_same(what, found, expected):
-    """Functions of equal names with equal sums; code without names is called differently in a report."""
+def check_same(what, found, expected, several=()):
+    """Functions of equal names with equal sums; code without names is called differently in a report. several:
+    names of several functions, which may call each other and so count more than once in a report's sum."""
     unlike = {name for name in found.keys() | expected.keys()
-              if found[name] != expected[name] and not re.search(r"^\[|\+0x|^0x", name)}
+              if found[name] != expected[name] and name not in several and not re.search(r"^\[|\+0x|^0x", name)}
     check(not unlike, f"{what}: {[(n, found[n], expected[n]) for n in sorted(unlike)[:5]]}")
     check(sum(found.values()) > 0, f"{what}: nothing")
 
@@ -113,6 +114,8 @@ def cpu():
     path = convert(recording)
     report = recording.report()
     own, total = functions_of(report)
+    rows = collections.Counter(row["name"] for row in report.data["functions"])
+    several = {name for name, n in rows.items() if n > 1}
     for who, stacks in (("format", list(stacks_in(path, "kymo.CPUTime", "cpuTime"))), ("jfr", None)):
         if stacks is None:
             spans = {(v["startTime"], v["eventThread"]["osThreadId"]): v for _, v in printed(path, "kymo.CPUTime")}
@@ -124,7 +127,7 @@ def cpu():
         found_own, found_total = sums(stacks)
         check(sum(w for w, _ in stacks) == report.data["total"], f"{who}: {sum(w for w, _ in stacks)} ns")
         check_same(f"{who}, self", found_own, own)
-        check_same(f"{who}, total", found_total, total)
+        check_same(f"{who}, total", found_total, total, several)
     types = {t for c in jfr_file.read_file(path) for t in (f[3] for k in c.pools[26] for f in jfr_file.Names(c).frames(k))}
     check({"Native", "Inlined"} <= types, f"frames are {types}")
     say(f"{len(own)} functions have the same time")
@@ -139,7 +142,7 @@ def counts():
     seen = summary(path)
     wall = report.quality["wall_samples"]
     check(seen["profiler.WallClockSample"] == wall, f"{seen['profiler.WallClockSample']} of {wall} wall samples")
-    check(seen["jdk.ExecutionSample"] == report.quality["samples"] - wall, f"samples: {seen}")
+    check(seen["jdk.ExecutionSample"] == report.with_start() - wall, f"samples: {seen}")
     check(seen["kymo.Thread"] == len(report.threads), f"threads: {seen}")
     mine = collections.Counter(e.type for e in all_events(path))
     check(dict(mine) == seen, f"the readers differ: {mine} and {seen}")

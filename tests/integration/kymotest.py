@@ -279,6 +279,10 @@ class Report:
         self.threads = data["threads"]
         self.total_s = data["total"] / 1e9
 
+    def with_start(self):
+        """Samples, and that of the start, as files have it; of one process."""
+        return self.quality["samples"] + ("cpu_startup_s" in self.quality)
+
     def rows(self, name):
         return [f for f in self.data["functions"] if f["name"] == name]
 

@@ -64,8 +64,8 @@ def check_stacks(name, report, profile):
     check(ends >= least * len(samples), f"stacks that do not end in the entry but in {odd[:5]}")
     check(report.quality["stacks_complete"] >= least,
           f"stacks_complete is {report.quality['stacks_complete']}")
-    check(report.quality["samples"] == len(samples),
-          f"{report.quality['samples']} samples in the report, {len(samples)} in the other file")
+    check(report.with_start() == len(samples),
+          f"{report.with_start()} samples in the report, {len(samples)} in the other file")
 
 
 def has_symbols(lib):

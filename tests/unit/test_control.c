@@ -700,7 +700,7 @@ static void who_does_not_say_so_is_not_told(void **state)
         s->attached = 1;
         const struct kymo_attach_hello hello = {.m = {.start = KYMO_ATTACH_LATE}};
         kymo_host_identify(host, i ? getpid() : child, 0, &hello);
-        kymo_host_attached(host, 0);
+        kymo_host_attached(host, 0, 0);
         kymo_host_select(host, "net");
         assert_int_equal(kymo_host_selected(host), KYMO_HOST_LATER);
         s->control_seen = s->control_seq;

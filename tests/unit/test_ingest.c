@@ -448,6 +448,47 @@ static void too_much_weight_is_no_better_than_too_little(void **state)
     near(kymo_profile_quality(profile)->sampled_rate, 1); /* 2 samples in 1.5 periods */
 }
 
+/* It has a sample that nothing counts; what comes after it is in none. */
+static void the_start_of_a_process_is_no_sample(void **state)
+{
+    (void)state;
+    start(10);
+    const kymo_event_frame frame = {.module = KYMO_EVENT_NONE, .flags = KYMO_EVENT_FRAME_STARTUP};
+    const kymo_event_stack stack = {
+        .flags = KYMO_EVENT_STACK_COMPLETE, .depth = 1, .frames = &frame};
+    const kymo_event_sample startup = {1500, 70, 0, 0, 1, 0, 0};
+    const kymo_event_sample sample = {2000, 12, KYMO_EVENT_NONE, 0, 1, 0, 0};
+    assert_int_equal(h->stack(ingest, &stack), KYMO_OK);
+    assert_int_equal(h->thread(ingest, &(kymo_event_thread){.thread = 1, .tid = 6}), KYMO_OK);
+    /* Thread 1 claims to have begun once more: that is a sample like others. */
+    const struct {
+        uint32_t thread;
+        const kymo_event_sample *sample;
+    } sent[] = {{0, &startup}, {1, &startup}, {1, &startup}, {1, &sample}};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(sent); i++) {
+        const kymo_event_samples e = {
+            .thread = sent[i].thread, .count = 1, .samples = sent[i].sample};
+        assert_int_equal(h->samples(ingest, &e), KYMO_OK);
+    }
+    const kymo_event_thread_end ends[] = {{.thread = 0, .cpu_ns = 75, .cpu_tail_ns = 5},
+                                          {.thread = 1, .cpu_ns = 160, .cpu_tail_ns = 8}};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(ends); i++)
+        assert_int_equal(h->thread_end(ingest, &ends[i]), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    const kymo_quality *q = kymo_profile_quality(profile);
+    assert_int_equal(q->samples, 2);
+    assert_int_equal(q->startup_ns, 140);
+    assert_int_equal(q->cpu_unsampled_ns, 5);
+    near(q->sampled_rate, 2 * 10.0 / (235 - 140));
+    assert_int_equal(kymo_profile_thread(profile, 0)->startup_ns, 70);
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    assert_int_equal(s.count, 1);
+    assert_int_equal(s.weight_ns[0], 70);
+    s = kymo_profile_samples(profile, 1);
+    assert_int_equal(s.count, 3);
+    assert_int_equal(s.weight_ns[2], 12 + 8);
+}
+
 /* The recording ended before the program did: its children's clocks are not all there is. */
 static void a_process_that_runs_on_counts_by_its_threads(void **state)
 {
@@ -511,6 +552,27 @@ static void copies_add_up_to_the_threads_clock(void **state)
     assert_int_equal(sum_of(1), 1002);
     assert_int_equal(kymo_profile_samples(profile, 0).weight_ns[0], 598);
     assert_int_equal(kymo_profile_quality(profile)->copied_samples, 6);
+}
+
+/* It is from the clock itself. */
+static void the_start_is_not_fitted(void **state)
+{
+    (void)state;
+    start(10);
+    const kymo_event_frame frame = {.module = KYMO_EVENT_NONE, .flags = KYMO_EVENT_FRAME_STARTUP};
+    const kymo_event_stack stack = {
+        .flags = KYMO_EVENT_STACK_COMPLETE, .depth = 1, .frames = &frame};
+    const kymo_event_sample samples[] = {{1500, 500, 0, 0, 1, 0, 0},
+                                         {2000, 600, KYMO_EVENT_NONE, 0, 1, 0, 0},
+                                         {2010, 402, KYMO_EVENT_NONE, 0, 1, 0, 0}};
+    assert_int_equal(h->stack(ingest, &stack), KYMO_OK);
+    send_samples(0, samples, 3);
+    assert_int_equal(h->thread_end(ingest, &(kymo_event_thread_end){.cpu_ns = 1500}), KYMO_OK);
+    assert_int_equal(h->quality(ingest, &(kymo_event_quality){.samples = 2, .copied = 2}), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    assert_int_equal(kymo_profile_samples(profile, 0).weight_ns[0], 500);
+    assert_int_equal(kymo_profile_samples(profile, 0).weight_ns[1], 598);
+    assert_int_equal(sum_of(0), 1500);
 }
 
 static void copies_add_up_to_the_processes_clock(void **state)
@@ -657,8 +719,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(figures_that_do_not_apply_are_nan, begin, end),
         cmocka_unit_test_setup_teardown(threads_without_cpu_samples_break_no_stacks, begin, end),
         cmocka_unit_test_setup_teardown(too_much_weight_is_no_better_than_too_little, begin, end),
+        cmocka_unit_test_setup_teardown(the_start_of_a_process_is_no_sample, begin, end),
         cmocka_unit_test_setup_teardown(a_process_that_runs_on_counts_by_its_threads, begin, end),
         cmocka_unit_test_setup_teardown(copies_add_up_to_the_threads_clock, begin, end),
+        cmocka_unit_test_setup_teardown(the_start_is_not_fitted, begin, end),
         cmocka_unit_test_setup_teardown(copies_add_up_to_the_processes_clock, begin, end),
         cmocka_unit_test_setup_teardown(weights_of_handlers_stay, begin, end),
         cmocka_unit_test_setup_teardown(dropped_samples_are_no_lack_of_samples, begin, end),

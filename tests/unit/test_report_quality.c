@@ -193,6 +193,45 @@ static void of_a_short_program_there_is_no_share(void **state)
     expect("quality: few samples: 1 of 2 expected samples, function names for all CPU time\n");
 }
 
+/* They have no samples, so none is expected; but their time is shown. */
+static void starts_of_processes_are_told_apart(void **state)
+{
+    (void)state;
+    kymo_quality q = plain(99);
+    char *text;
+    q.stacks_complete = 1;
+    q.startup_ns = 50 * MS;
+    add("/opt/prog", "work", 100 * MS);
+    add(NULL, KYMO_STARTUP_NAME, 50 * MS);
+    finish("perf", MS, 0, 150 * MS, &q);
+    expect("quality: good: 99 of 100 expected samples, all stacks complete, function names for all "
+           "CPU time\n");
+    TEXT_OF(text, 0, kymo_report_print_quality_details(&t, profile, report, ""));
+    assert_non_null(strstr(text, "samples: 99 of 100 expected samples, which stand for 100 ms of "
+                                 "100 ms of CPU time\n"
+                                 "start:   50 ms of CPU time before samples began, in exec and the "
+                                 "dynamic loader\n"));
+    free(text);
+    TEXT_OF(text, 0, kymo_report_print_startup(&t, profile, "note: "));
+    assert_string_equal(text, "note: starts of processes: 50 ms of 150 ms of CPU time is in exec "
+                              "and the dynamic loader, where no samples can be taken: it is shown "
+                              "as " KYMO_STARTUP_NAME "\n");
+    free(text);
+}
+
+static void a_short_start_is_not_worth_a_line(void **state)
+{
+    (void)state;
+    kymo_quality q = plain(1000);
+    char *text;
+    q.startup_ns = 6 * MS;
+    add("/opt/prog", "work", 1000 * MS);
+    finish("perf", MS, 0, 1000 * MS, &q);
+    TEXT_OF(text, 0, kymo_report_print_startup(&t, profile, "note: "));
+    assert_string_equal(text, "");
+    free(text);
+}
+
 /* Of 572 ms without a sample all is not sampled, whatever part of it has a known reason. */
 static void no_sample_at_all(void **state)
 {
@@ -514,6 +553,8 @@ int main(void)
         T(half_of_the_samples_is_poor),
         T(dropped_samples_are_not_missing),
         T(of_a_short_program_there_is_no_share),
+        T(starts_of_processes_are_told_apart),
+        T(a_short_start_is_not_worth_a_line),
         T(no_sample_at_all),
         T(lines_fit_the_terminal),
         T(details_have_every_figure),

@@ -66,7 +66,7 @@ static void evened_weights_keep_their_sum(void **state)
         sum += i == 20 ? 0 : weight;
     }
     assert_int_equal(kymo_profile_finish(p), KYMO_OK);
-    kymo_sample_columns_even_out(&p->samples.data[t], 16);
+    kymo_sample_columns_even_out(&p->samples.data[t], KYMO_NONE, 16);
     kymo_samples s = kymo_profile_samples(p, t);
     uint64_t evened = 0;
     for (size_t i = 0; i < s.count; i++)
@@ -82,8 +82,23 @@ static void evened_weights_keep_their_sum(void **state)
 
     uint32_t few = add_thread(p, 0, 2, 0);
     assert_int_equal(kymo_profile_add_sample(p, few, 1, KYMO_NONE, 5, KYMO_SAMPLE_CPU, 0), KYMO_OK);
-    kymo_sample_columns_even_out(&p->samples.data[few], 16);
+    kymo_sample_columns_even_out(&p->samples.data[few], KYMO_NONE, 16);
     assert_int_equal(kymo_profile_samples(p, few).weight_ns[0], 5);
+
+    /* Samples of one stack stay apart. */
+    uint32_t frame, stack;
+    uint32_t started = add_thread(p, 0, 3, 0);
+    assert_int_equal(kymo_profile_add_frame(p, KYMO_NONE, 1, KYMO_CATEGORY_AUTO, &frame), KYMO_OK);
+    assert_int_equal(kymo_profile_add_stack(p, KYMO_NONE, frame, &stack), KYMO_OK);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(kymo_profile_add_sample(p, started, i, i ? KYMO_NONE : stack, 100 + 2 * i,
+                                                 KYMO_SAMPLE_CPU, 0),
+                         KYMO_OK);
+    kymo_sample_columns_even_out(&p->samples.data[started], stack, 16);
+    s = kymo_profile_samples(p, started);
+    assert_int_equal(s.weight_ns[0], 100);
+    assert_int_equal(s.weight_ns[1], 103);
+    assert_int_equal(s.weight_ns[2], 103);
     kymo_profile_destroy(p);
 }
 
@@ -98,7 +113,7 @@ static void scaled_weights_have_the_sum_that_is_asked_for(void **state)
                          KYMO_OK);
     assert_int_equal(kymo_profile_finish(p), KYMO_OK);
     uint64_t before = 100 * 1000 + 99 * 100 / 2 - 1020;
-    kymo_sample_columns_scale(&p->samples.data[t], before, before - 777);
+    kymo_sample_columns_scale(&p->samples.data[t], KYMO_NONE, before, before - 777);
     kymo_samples s = kymo_profile_samples(p, t);
     uint64_t after = 0;
     for (uint64_t i = 0; i < s.count; i++) {
@@ -111,7 +126,7 @@ static void scaled_weights_have_the_sum_that_is_asked_for(void **state)
     /* Of a file that lies: no weight comes out larger. */
     assert_int_equal(kymo_profile_add_sample(p, t, 200, KYMO_NONE, UINT64_MAX, KYMO_SAMPLE_CPU, 0),
                      KYMO_OK);
-    kymo_sample_columns_scale(&p->samples.data[t], UINT64_MAX, 5);
+    kymo_sample_columns_scale(&p->samples.data[t], KYMO_NONE, UINT64_MAX, 5);
     s = kymo_profile_samples(p, t);
     for (uint64_t i = 0; i < s.count; i++)
         assert_true(i == 20 || s.weight_ns[i] <= 5);

@@ -20,6 +20,7 @@
 #include "base/atomic.h"
 #include "buffer/attach.h"
 #include "buffer/stream.h"
+#include "observe/wall_find.h"
 #include "recorder/shared_memory.h"
 #include "recorder/tree_state.h"
 #include "session_fixture.h"
@@ -29,9 +30,9 @@
 enum { SILENT = 100 };
 
 static struct {
-    unsigned processes, ends, notes, qualities;
+    unsigned processes, ends, notes, qualities, threads;
     uint32_t last_process, last_end;
-    uint64_t last_cpu_ns, samples;
+    uint64_t last_cpu_ns, samples, startup_ns;
     char exe[PATH_MAX], argument[64]; /* of the last process, its first argument */
 } seen;
 
@@ -76,7 +77,21 @@ static kymo_err on_quality(void *context, const kymo_event_quality *e)
 static kymo_err on_samples(void *context, const kymo_event_samples *e)
 {
     (void)context;
+    if (e->samples[0].stack == KYMO_STARTUP_STACK) {
+        assert_int_equal(e->count, 1);
+        seen.startup_ns += e->samples[0].weight_ns;
+        return KYMO_OK;
+    }
     seen.samples += e->count;
+    return KYMO_OK;
+}
+
+static kymo_err on_stack(void *context, const kymo_event_stack *e)
+{
+    (void)context;
+    assert_int_equal(e->stack, KYMO_STARTUP_STACK);
+    assert_int_equal(e->depth, 1);
+    assert_int_equal(e->frames[0].flags, KYMO_EVENT_FRAME_STARTUP);
     return KYMO_OK;
 }
 
@@ -84,6 +99,7 @@ static kymo_err on_thread(void *context, const kymo_event_thread *e)
 {
     (void)context;
     (void)e;
+    seen.threads++;
     return KYMO_OK;
 }
 
@@ -100,6 +116,7 @@ static const kymo_event_handler events = {
     .note = on_note,
     .quality = on_quality,
     .samples = on_samples,
+    .stack = on_stack,
     .thread = on_thread,
     .thread_end = on_thread_end,
 };
@@ -250,7 +267,7 @@ static void an_image_follows_another(void **state)
     kymo_tree *t = make_tree();
     uint64_t base_ns;
     int fd = attach(t, &base_ns);
-    assert_int_equal(base_ns, 0);
+    assert_int_equal(base_ns, 5000000); /* its samples begin there */
     assert_int_equal(kymo_tree_alive(t), 1);
     assert_int_equal(kymo_tree_recorded(t), 0);
     get_in(t, fd);
@@ -274,6 +291,22 @@ static void an_image_follows_another(void **state)
     assert_int_equal(seen.last_cpu_ns, 7000);
     assert_int_equal(kymo_tree_alive(t), 0);
     assert_int_equal(seen.qualities, 2);
+    kymo_tree_destroy(t);
+}
+
+/* A forked child has run the code of its parent, and its first sample tells of it. */
+static void a_forked_child_has_no_start(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree();
+    int fd = dial(t);
+    struct kymo_attach_message m = message(KYMO_ATTACH_HELLO);
+    m.start = KYMO_ATTACH_FORK;
+    say(fd, &m);
+    serve(t);
+    hear_welcome(fd, &m);
+    assert_int_equal(m.cpu_ns, 0);
+    close(fd);
     kymo_tree_destroy(t);
 }
 
@@ -766,6 +799,31 @@ static struct flood begin_flood(kymo_tree *t)
     return w;
 }
 
+/* Its flags are what the program writes. */
+static void a_second_main_thread_has_no_start(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree();
+    struct flood w = begin_flood(t);
+    struct kymo_thread_slot *second =
+        kymo_session_slot(w.f.session, &w.f.plan, kymo_slot_take(w.f.session, &w.f.plan) - 1);
+    second->tid = (uint32_t)getpid() + 1;
+    second->flags = KYMO_SLOT_MAIN;
+    kymo_store_release(&second->state, KYMO_SLOT_LIVE);
+    struct kymo_tree_ending ending = {.end_ns = 9, .wait_status = 0};
+    uint32_t process;
+    assert_int_equal(kymo_tree_ended(t, getpid(), &ending, &process), KYMO_OK);
+    for (int turns = 0; seen.ends == 0; turns++) {
+        assert_true(turns < 10);
+        assert_int_equal(kymo_tree_wait(t, UINT64_MAX, NULL), KYMO_OK);
+    }
+    assert_int_equal(seen.threads, 2);
+    assert_int_equal(seen.startup_ns, 5000000);
+    assert_int_equal(seen.last_cpu_ns, 5000000);
+    kymo_tree_destroy(t);
+    fixture_close(&w.f);
+}
+
 /* Samples that fill so many bytes. */
 static uint64_t write_flood(struct flood *w, uint64_t bytes)
 {
@@ -817,6 +875,7 @@ static void who_leaves_much_keeps_nobody_out(void **state)
         assert_int_equal(kymo_tree_wait(t, UINT64_MAX, NULL), KYMO_OK);
     }
     assert_int_equal(seen.samples, written);
+    assert_int_equal(seen.startup_ns, 5000000);
     assert_int_equal(seen.last_end, 0);
     assert_int_equal(seen.qualities, 1);
     kymo_tree_destroy(t);
@@ -845,6 +904,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_follows_another),
+        cmocka_unit_test(a_forked_child_has_no_start),
         cmocka_unit_test(who_attached_is_seen_before_what_comes_after_it),
         cmocka_unit_test(who_has_not_attached_is_not_recorded),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
@@ -857,6 +917,7 @@ int main(void)
         cmocka_unit_test(names_that_make_no_sense_are_turned_away),
         cmocka_unit_test(names_are_not_believed),
         cmocka_unit_test(one_that_gives_up_leaves_nothing),
+        cmocka_unit_test(a_second_main_thread_has_no_start),
         cmocka_unit_test(who_leaves_much_keeps_nobody_out),
         cmocka_unit_test(what_was_left_is_read_before_the_end),
         cmocka_unit_test(a_stopped_tree_lets_nobody_in),

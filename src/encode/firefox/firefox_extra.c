@@ -248,6 +248,8 @@ static void write_recording(kymo_firefox *w)
         count_entry(j, "Samples with functions of Python", q->python_samples);
     ratio_entry(j, "Symbolized frames", q->frames_symbolized);
     time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);
+    if (q->startup_ns)
+        time_entry(j, "CPU time of starts of processes", q->startup_ns);
     count_entry(j, "System calls interrupted (EINTR)", q->disturbed);
     time_entry(j, "Time in handlers", q->handler_ns);
     if (q->ring_bytes) {
