@@ -142,8 +142,24 @@ static int keep(kymo_remote_store *store, struct module *m)
 
 /* ---- modules ---- */
 
-/* Reads .eh_frame_hdr and what follows it in its segment, .eh_frame included; linkers put it
- * behind. Where it lies before, everything from the segment's start is taken. */
+/* Where .eh_frame begins, or .eh_frame_hdr, which is at hdr and begins with head, whatever is
+ * first. GNU ld and lld put the frames behind, gold before: libLLVM's segment has 97 MiB, of which
+ * these are 5. */
+static uint64_t frames_begin(const unsigned char head[8], uint64_t hdr,
+                             const struct kymo_address_range *segment)
+{
+    enum { FROM_HERE_SIGNED = 0x1b }; /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
+    int32_t distance;
+    memcpy(&distance, head + 4, sizeof distance);
+    if (head[1] != FROM_HERE_SIGNED)
+        return segment->lo;
+    if (distance >= 0)
+        return hdr;
+    const uint64_t back = (uint64_t) - (int64_t)distance - 4;
+    return back <= hdr - segment->lo ? hdr - back : segment->lo;
+}
+
+/* Reads .eh_frame and .eh_frame_hdr, and what else is behind them in their segment. */
 static void read_frames(kymo_remote *r, struct module *m, const struct kymo_address_range *segment)
 {
     const struct stored *stored = find_stored(r->store, &m->public);
@@ -154,14 +170,10 @@ static void read_frames(kymo_remote *r, struct module *m, const struct kymo_addr
         return;
     }
     unsigned char head[8];
-    uint64_t lo = m->public.eh_frame_hdr;
-    int32_t distance = 0;
-    if (lo == 0 || read_memory(r->pid, lo, head, sizeof head) != sizeof head)
+    const uint64_t hdr = m->public.eh_frame_hdr;
+    if (hdr == 0 || read_memory(r->pid, hdr, head, sizeof head) != sizeof head)
         return;
-    memcpy(&distance, head + 4, sizeof distance);
-    /* 0x1b: from where it stands, four bytes, signed. */
-    if (head[1] != 0x1b || distance < 0)
-        lo = segment->lo;
+    const uint64_t lo = frames_begin(head, hdr, segment);
     uint64_t size = segment->hi - lo;
     if (size > FRAMES_MAX || r->own_bytes + size > OWN_MAX)
         return;

@@ -5,11 +5,14 @@
  */
 #include "observe/stack_copies.h"
 
+#include <elf.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -359,6 +362,54 @@ static void a_copy_that_is_too_short_is_noticed(void **state)
     close_copies(budget, copies, fd);
 }
 
+#ifdef __x86_64__
+/* A library with a loop as code, and an index of unwind information that is none. */
+static void *map_without_frames(void)
+{
+    enum { BYTES = 4096, CODE = 1024, HDR = 2048 };
+    static const unsigned char loop[] = {0xff, 0xcf, 0x75, 0xfc, 0xc3}; /* dec edi; jnz; ret */
+    unsigned char page[BYTES] = {0};
+    Elf64_Ehdr eh = {.e_phoff = sizeof eh, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2};
+    const Elf64_Phdr ph[2] = {
+        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = BYTES, .p_memsz = BYTES},
+        {.p_type = PT_GNU_EH_FRAME, .p_vaddr = HDR, .p_memsz = 16},
+    };
+    memcpy(eh.e_ident, ELFMAG, SELFMAG);
+    memcpy(page, &eh, sizeof eh);
+    memcpy(page + sizeof eh, ph, sizeof ph);
+    memcpy(page + CODE, loop, sizeof loop);
+    int fd = (int)syscall(SYS_memfd_create, "frameless", 1u); /* MFD_CLOEXEC */
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, page, sizeof page), sizeof page);
+    unsigned char *at = mmap(NULL, sizeof page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    assert_true(at != MAP_FAILED);
+    close(fd);
+    return at + CODE;
+}
+
+/* What the recorder has of it is not all, or of no use: a handler sees what there is. */
+static void unwind_information_that_is_not_here_is_noticed(void **state)
+{
+    kymo_copy_budget *budget;
+    kymo_stack_copies *copies;
+    int fd;
+    (void)state;
+    void (*loop)(unsigned n);
+    void *code = map_without_frames();
+    memcpy(&loop, &code, sizeof loop);
+    assert_int_equal(kymo_copy_budget_create(&budget), KYMO_OK);
+    open_or_skip(budget, &copies, &fd);
+    uint64_t until_ns = own_cpu_ns() + CPU_MOST_NS;
+    assert_int_equal(kymo_perf_enable(fd), 0);
+    while (!kymo_stack_copies_are_unfit(copies) && own_cpu_ns() < until_ns) {
+        loop(10000000);
+        assert_int_equal(kymo_stack_copies_read(copies), KYMO_OK);
+    }
+    assert_int_equal(kymo_stack_copies_are_unfit(copies), 1);
+    close_copies(budget, copies, fd);
+}
+#endif
+
 static void what_is_too_often_for_a_ring_gets_none(void **state)
 {
     kymo_copy_budget *budget;
@@ -383,6 +434,9 @@ int main(void)
         cmocka_unit_test(a_program_that_uses_more_gets_longer_copies),
         cmocka_unit_test(the_kernel_copies_this_thread),
         cmocka_unit_test(a_copy_that_is_too_short_is_noticed),
+#ifdef __x86_64__
+        cmocka_unit_test(unwind_information_that_is_not_here_is_noticed),
+#endif
         cmocka_unit_test(what_is_too_often_for_a_ring_gets_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
