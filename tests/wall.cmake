@@ -8,6 +8,7 @@ kymo_unit_test(stack_copies kymo_recorder kymo_unwind)
 set_source_files_properties(unit/test_stack_copies.c PROPERTIES COMPILE_OPTIONS "-O2;-fomit-frame-pointer")
 kymo_fuzz_target(stack_copy kymo_recorder)
 kymo_unit_test(wall_find kymo_recorder kymo_unwind)
+kymo_unit_test(remote_frames kymo_recorder kymo_unwind)
 kymo_unit_test(remote_python kymo_recorder kymo_unwind)
 kymo_unit_test(wall_stacks kymo_recorder kymo_unwind ${CMAKE_DL_LIBS})
 # The file, and what it counts with: who moved and where threads wait, the test says.

@@ -5,8 +5,7 @@
  * Modules are found as the loader would: the mappings of a file that begin with its ELF header,
  * read from the process's memory, say where the rest lies. A program that reads such a file maps it
  * as it is, and what the headers promise is not there: so code must be where they say. Their
- * .eh_frame is read once for each build-id and kept. It is taken from memory and not from the file:
- * the file may have been replaced, or be one that is not to be seen from here.
+ * .eh_frame is read once for each file (remote_frames.h).
  *
  * A walk reads a few KiB of the stack from the stack pointer up, and begins again with more when it
  * comes to their end: most stacks of waiting threads are short.
@@ -17,49 +16,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "observe/remote_frames.h"
 #include "observe/task.h"
 #include "sys/proc_maps.h"
 #include "unwind/module.h"
 
 #define PAGE 4096u
-#define FRAMES_MAX (64ull << 20) /* bytes of unwind information of one module */
-#define STORE_MAX (256ull << 20) /* of all that is kept */
-#define OWN_MAX (128ull << 20)   /* of one process's modules that are not */
+#define OWN_MAX (128ull << 20) /* of one process's unwind information that is not shared */
 #define MODULES_MAX 4096u
 #define RED_ZONE 128u
 #define STACK_FIRST (8u << 10)
 #define STACK_MAX (1u << 20)
 #define CACHE_SLOTS 1024u
 
-/* The unwind information of one build-id: bytes of the file's virtual addresses from vaddr on. What
- * was found in it is kept, too: a compiler's hundred processes run the same code. */
-struct stored {
-    uint8_t build_id[KYMO_REMOTE_BUILD_ID_MAX];
-    uint32_t build_id_len;
-    struct kymo_row_slot *rows;
-    uint64_t vaddr;
-    size_t size;
-    unsigned char *data;
-};
-
-struct kymo_remote_store {
-    KYMO_VEC(struct stored) entries;
-    uint64_t bytes;
-};
-
 struct module {
     struct kymo_remote_module public;
-    struct kymo_cfi_image image;
-    struct kymo_row_slot *rows; /* the store's; NULL: none */
-    unsigned char *own;         /* its data, where the store does not have it */
-    int seen;                   /* by the refresh at hand */
+    struct kymo_remote_frames frames;
+    int seen; /* by the refresh at hand */
 };
 
 struct kymo_remote {
@@ -79,123 +58,13 @@ struct kymo_remote {
     unsigned char code[PAGE];
 };
 
-/* ---- memory ---- */
-
-/* Up to size bytes; how many could be read. */
-static size_t read_memory(pid_t pid, uint64_t address, void *out, size_t size)
-{
-    struct iovec here = {out, size};
-    struct iovec there = {(void *)(uintptr_t)address, size};
-    ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
-    return n > 0 ? (size_t)n : 0;
-}
-
-kymo_err kymo_remote_store_create(kymo_remote_store **out)
-{
-    *out = calloc(1, sizeof **out);
-    return *out ? KYMO_OK : KYMO_E_NOMEM;
-}
-
-void kymo_remote_store_destroy(kymo_remote_store *store)
-{
-    if (!store)
-        return;
-    for (size_t i = 0; i < store->entries.len; i++) {
-        free(store->entries.data[i].data);
-        free(store->entries.data[i].rows);
-    }
-    kymo_vec_deinit(&store->entries);
-    free(store);
-}
-
-static const struct stored *find_stored(const kymo_remote_store *store,
-                                        const struct kymo_remote_module *m)
-{
-    for (size_t i = 0; m->build_id_len > 0 && i < store->entries.len; i++) {
-        const struct stored *s = &store->entries.data[i];
-        if (s->build_id_len == m->build_id_len &&
-            memcmp(s->build_id, m->build_id, m->build_id_len) == 0)
-            return s;
-    }
-    return NULL;
-}
-
-/* Gives the bytes to the store, if it has room and can tell them from others. */
-static int keep(kymo_remote_store *store, struct module *m)
-{
-    struct stored s = {.build_id_len = m->public.build_id_len,
-                       .vaddr = m->image.address - m->public.bias,
-                       .size = m->image.size,
-                       .data = m->own};
-    if (s.build_id_len == 0 || store->bytes + s.size > STORE_MAX)
-        return 0;
-    memcpy(s.build_id, m->public.build_id, s.build_id_len);
-    s.rows = calloc(KYMO_OUTSIDE_ROWS, sizeof *s.rows); /* without them it is slower */
-    if (kymo_vec_push(&store->entries, s) != KYMO_OK) {
-        free(s.rows);
-        return 0;
-    }
-    store->bytes += s.size;
-    m->rows = s.rows;
-    return 1;
-}
-
 /* ---- modules ---- */
-
-/* Where .eh_frame begins, or .eh_frame_hdr, which is at hdr and begins with head, whatever is
- * first. GNU ld and lld put the frames behind, gold before: libLLVM's segment has 97 MiB, of which
- * these are 5. */
-static uint64_t frames_begin(const unsigned char head[8], uint64_t hdr,
-                             const struct kymo_address_range *segment)
-{
-    enum { FROM_HERE_SIGNED = 0x1b }; /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
-    int32_t distance;
-    memcpy(&distance, head + 4, sizeof distance);
-    if (head[1] != FROM_HERE_SIGNED)
-        return segment->lo;
-    if (distance >= 0)
-        return hdr;
-    const uint64_t back = (uint64_t) - (int64_t)distance - 4;
-    return back <= hdr - segment->lo ? hdr - back : segment->lo;
-}
-
-/* Reads .eh_frame and .eh_frame_hdr, and what else is behind them in their segment. */
-static void read_frames(kymo_remote *r, struct module *m, const struct kymo_address_range *segment)
-{
-    const struct stored *stored = find_stored(r->store, &m->public);
-    if (stored) {
-        m->image =
-            (struct kymo_cfi_image){stored->data, stored->size, stored->vaddr + m->public.bias};
-        m->rows = stored->rows;
-        return;
-    }
-    unsigned char head[8];
-    const uint64_t hdr = m->public.eh_frame_hdr;
-    if (hdr == 0 || read_memory(r->pid, hdr, head, sizeof head) != sizeof head)
-        return;
-    const uint64_t lo = frames_begin(head, hdr, segment);
-    uint64_t size = segment->hi - lo;
-    if (size > FRAMES_MAX || r->own_bytes + size > OWN_MAX)
-        return;
-    unsigned char *data = malloc((size_t)size);
-    size_t have = data ? read_memory(r->pid, lo, data, (size_t)size) : 0;
-    if (have == 0) {
-        free(data);
-        return;
-    }
-    m->own = data;
-    m->image = (struct kymo_cfi_image){data, have, lo};
-    if (have == size && keep(r->store, m))
-        m->own = NULL;
-    else
-        r->own_bytes += have;
-}
 
 static void drop_module(kymo_remote *r, struct module *m)
 {
-    if (m->own)
-        r->own_bytes -= m->image.size;
-    free(m->own);
+    if (m->frames.own)
+        r->own_bytes -= m->frames.image.size;
+    free(m->frames.own);
     free(m->public.path);
 }
 
@@ -203,18 +72,26 @@ static void drop_module(kymo_remote *r, struct module *m)
 struct candidate {
     struct module module;
     struct kymo_address_range notes[KYMO_REMOTE_NOTES];
-    struct kymo_address_range frames; /* the segment that has them */
+    struct kymo_remote_mapped mapped;
+    unsigned char headers[PAGE];
 };
 
 static kymo_err read_header(kymo_remote *r, const struct kymo_proc_mapping *mapping,
                             struct candidate *c)
 {
-    unsigned char page[PAGE];
-    size_t have = read_memory(r->pid, mapping->start, page, sizeof page);
+    size_t have = kymo_remote_memory(r->pid, mapping->start, c->headers, sizeof c->headers);
     drop_module(r, &c->module);
     c->module = (struct module){.public = {.number = UINT32_MAX}, .seen = 1};
-    if (!kymo_remote_parse_headers(page, have, mapping->start, &c->module.public, c->notes,
-                                   &c->frames))
+    c->mapped = (struct kymo_remote_mapped){
+        .pid = r->pid,
+        .device_major = mapping->device_major,
+        .device_minor = mapping->device_minor,
+        .inode = mapping->inode,
+        .headers = c->headers,
+        .header_bytes = have,
+    };
+    if (!kymo_remote_parse_headers(c->headers, have, mapping->start, &c->module.public, c->notes,
+                                   &c->mapped.segment))
         return KYMO_OK;
     c->module.public.path = strdup(mapping->path);
     return c->module.public.path ? KYMO_OK : KYMO_E_NOMEM;
@@ -235,8 +112,8 @@ static kymo_err take_module(kymo_remote *r, struct candidate *c)
     c->module.public.path = NULL;
     for (uint32_t i = 0; i < KYMO_REMOTE_NOTES && m.public.build_id_len == 0; i++) {
         uint64_t size = c->notes[i].hi - c->notes[i].lo;
-        size_t have = read_memory(r->pid, c->notes[i].lo, page,
-                                  size < sizeof page ? (size_t)size : sizeof page);
+        size_t have = kymo_remote_memory(r->pid, c->notes[i].lo, page,
+                                         size < sizeof page ? (size_t)size : sizeof page);
         /* Its header was there, so it has ended, or runs another program by now. */
         if (have == 0 && size > 0) {
             drop_module(r, &m);
@@ -258,7 +135,10 @@ static kymo_err take_module(kymo_remote *r, struct candidate *c)
     }
     kymo_err err = KYMO_OK;
     if (r->modules.len < MODULES_MAX) {
-        read_frames(r, &m, &c->frames);
+        c->mapped.path = m.public.path;
+        c->mapped.module = &m.public;
+        kymo_remote_frames_get(r->store, &c->mapped, OWN_MAX - r->own_bytes, &m.frames);
+        r->own_bytes += m.frames.own ? m.frames.image.size : 0;
         err = kymo_vec_push(&r->modules, m);
         if (err == KYMO_OK)
             return KYMO_OK;
@@ -294,9 +174,9 @@ static kymo_err make_view(kymo_remote *r)
                                                 .map_start = m->public.map_start,
                                                 .map_end = m->public.map_end,
                                                 .eh_frame_hdr = m->public.eh_frame_hdr,
-                                                .images = &m->image,
-                                                .image_count = m->image.size > 0,
-                                                .rows = m->rows,
+                                                .images = &m->frames.image,
+                                                .image_count = m->frames.image.size > 0,
+                                                .rows = m->frames.rows,
                                                 .bias = m->public.bias,
                                             }));
     }
@@ -389,14 +269,14 @@ int kymo_remote_has_python(const kymo_remote *r)
 
 size_t kymo_remote_read(const kymo_remote *r, uint64_t address, void *out, size_t size)
 {
-    return read_memory(r->pid, address, out, size);
+    return kymo_remote_memory(r->pid, address, out, size);
 }
 
 int kymo_remote_is_gone(pid_t pid)
 {
     char byte;
     /* Nothing is at 0; which of the two it says is the answer. */
-    return read_memory(pid, 0, &byte, sizeof byte) == 0 && errno == ESRCH;
+    return kymo_remote_memory(pid, 0, &byte, sizeof byte) == 0 && errno == ESRCH;
 }
 
 int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *function)
@@ -431,7 +311,7 @@ static void find_entries(kymo_remote *r)
     uint64_t loader = 0;
     uint64_t entry = 0;
     kymo_task_entries(r->pid, &program, &loader);
-    if (loader && read_memory(r->pid, loader + 24, &entry, sizeof entry) != sizeof entry)
+    if (loader && kymo_remote_memory(r->pid, loader + 24, &entry, sizeof entry) != sizeof entry)
         loader = 0;
     r->program = program;
     kymo_walker_set_entries(&r->walker, program, loader ? loader + entry : 0);
@@ -486,7 +366,7 @@ static size_t copy_stack(kymo_remote *r, uint64_t lo, size_t size)
         r->stack = grown;
         r->stack_bytes = size;
     }
-    return read_memory(r->pid, lo, r->stack, size);
+    return kymo_remote_memory(r->pid, lo, r->stack, size);
 }
 
 /* Trampolines lie side by side, so a walk reads few pages. */
@@ -495,10 +375,10 @@ static bool read_code(void *context, uint64_t address, uint64_t *word)
     kymo_remote *r = context;
     uint64_t page = address & ~(uint64_t)(PAGE - 1);
     if (address - page > PAGE - sizeof *word) /* at its end */
-        return read_memory(r->pid, address, word, sizeof *word) == sizeof *word;
+        return kymo_remote_memory(r->pid, address, word, sizeof *word) == sizeof *word;
     if (page != r->code_page) {
         r->code_page = 0;
-        if (read_memory(r->pid, page, r->code, PAGE) != PAGE)
+        if (kymo_remote_memory(r->pid, page, r->code, PAGE) != PAGE)
             return false;
         r->code_page = page;
     }

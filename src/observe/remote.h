@@ -5,12 +5,12 @@
  * Layer:    observe; above unwind
  * Flow:     /proc/PID/maps, the process's memory -> [remote] -> wall.c
  * Threads:  one at a time
- * Memory:   owns copies of the modules' unwind information, shared between processes by build-id
+ * Memory:   owns what it knows of modules; their unwind information is shared
  * Signals:  not for handlers
  *
- * Everything is read from the process's own memory (process_vm_readv), which needs what ptrace
- * needs: a parent has it unless the program made itself undumpable (by a set-user-id bit, say).
- * Nothing that is read is believed: it may give a wrong stack, and no more.
+ * What is not the file's is read from the process's memory (process_vm_readv), which needs what
+ * ptrace needs: a parent has it unless the program made itself undumpable (by a set-user-id bit,
+ * say). Nothing that is read is believed: it may give a wrong stack, and no more.
  */
 #ifndef KYMO_OBSERVE_REMOTE_H
 #define KYMO_OBSERVE_REMOTE_H
@@ -25,12 +25,13 @@
 
 #define KYMO_REMOTE_BUILD_ID_MAX 64u
 
-/* Unwind information by build-id. */
+/* The unwind information of files (remote_frames.h). */
 typedef struct kymo_remote_store kymo_remote_store;
 typedef struct kymo_remote kymo_remote;
 
 KYMO_NODISCARD
 kymo_err kymo_remote_store_create(kymo_remote_store **out);
+/* NULL is allowed. */
 void kymo_remote_store_destroy(kymo_remote_store *store);
 
 /* A module as it is mapped. */
@@ -111,13 +112,20 @@ struct kymo_remote_call {
 
 int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out);
 
+/* A part of a file, as it is mapped. */
+struct kymo_remote_segment {
+    uint64_t lo, hi;
+    uint64_t offset; /* of lo in the file */
+};
+
 #define KYMO_REMOTE_NOTES 4u
 /* Reads an ELF header page, found at start, and its program headers. notes receive where its first
- * notes lie, {0, 0} for none. Returns 0 if it is no module. */
+ * notes lie, {0, 0} for none; frame_segment what has .eh_frame_hdr, likewise. Returns 0 if it is no
+ * module. */
 int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t start,
                               struct kymo_remote_module *out,
                               struct kymo_address_range notes[KYMO_REMOTE_NOTES],
-                              struct kymo_address_range *frame_segment);
+                              struct kymo_remote_segment *frame_segment);
 void kymo_remote_parse_note(const unsigned char *note, size_t size, struct kymo_remote_module *out);
 
 #endif

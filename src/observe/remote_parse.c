@@ -41,7 +41,7 @@ int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out)
 int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t start,
                               struct kymo_remote_module *out,
                               struct kymo_address_range notes[KYMO_REMOTE_NOTES],
-                              struct kymo_address_range *frame_segment)
+                              struct kymo_remote_segment *frame_segment)
 {
     Elf64_Ehdr eh;
     Elf64_Phdr ph;
@@ -49,7 +49,7 @@ int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t s
     int has_base = 0;
     uint32_t n_notes = 0;
     memset(notes, 0, KYMO_REMOTE_NOTES * sizeof *notes);
-    *frame_segment = (struct kymo_address_range){0, 0};
+    *frame_segment = (struct kymo_remote_segment){0};
     if (size < sizeof eh)
         return 0;
     memcpy(&eh, page, sizeof eh);
@@ -94,7 +94,7 @@ int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t s
         /* What is of the file is no longer than what is mapped, whose end does not wrap around. */
         uint64_t size_there = ph.p_filesz < ph.p_memsz ? ph.p_filesz : ph.p_memsz;
         if (ph.p_type == PT_LOAD && frame_hdr - at < size_there)
-            *frame_segment = (struct kymo_address_range){at, at + size_there};
+            *frame_segment = (struct kymo_remote_segment){at, at + size_there, ph.p_offset};
     }
     out->eh_frame_hdr = frame_segment->hi ? frame_hdr : 0;
     return out->text_end > out->text_start && out->map_end > out->map_start;

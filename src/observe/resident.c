@@ -59,7 +59,8 @@ static uint64_t end_of_library(const struct kymo_resident *r)
 {
     unsigned char page[HEADERS_BYTES];
     struct kymo_remote_module module;
-    struct kymo_address_range notes[KYMO_REMOTE_NOTES], frame_segment;
+    struct kymo_address_range notes[KYMO_REMOTE_NOTES];
+    struct kymo_remote_segment frame_segment;
     ssize_t got =
         r->file_lo > INT64_MAX ? -1 : pread(r->memory, page, sizeof page, (off_t)r->file_lo);
     if (got <= 0 ||

@@ -53,13 +53,12 @@ static void take_path(char *path, struct kymo_proc_mapping *out)
 
 int kymo_proc_mapping_parse(char *line, struct kymo_proc_mapping *out)
 {
-    uint64_t device;
     const char *at = take(line, 16, '-', &out->start);
     at = take(at, 16, ' ', &out->end);
     at = take_access(at, out);
     at = take(at, 16, ' ', &out->offset);
-    at = take(at, 16, ':', &device);
-    at = take(at, 16, ' ', &device);
+    at = take(at, 16, ':', &out->device_major);
+    at = take(at, 16, ' ', &out->device_minor);
     at = at ? kymo_proc_number(at, 10, &out->inode) : NULL;
     if (!at || out->end <= out->start)
         return 0;

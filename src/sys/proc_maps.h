@@ -19,7 +19,8 @@
 struct kymo_proc_mapping {
     uint64_t start, end; /* start < end */
     uint64_t offset;     /* in the file */
-    uint64_t inode;      /* 0: no file */
+    uint64_t device_major, device_minor;
+    uint64_t inode; /* 0: no file */
     uint8_t is_readable, is_writable, is_executable, is_shared;
     uint8_t is_deleted; /* the path ends in " (deleted)" */
     char *path;         /* in the line; "": none */

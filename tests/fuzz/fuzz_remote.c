@@ -15,7 +15,7 @@ static void headers(const uint8_t *data, size_t size)
 {
     struct kymo_remote_module m = {0};
     struct kymo_address_range notes[KYMO_REMOTE_NOTES];
-    struct kymo_address_range segment;
+    struct kymo_remote_segment segment;
     if (kymo_remote_parse_headers(data, size, 0x7f0000000000, &m, notes, &segment) &&
         m.eh_frame_hdr && (m.eh_frame_hdr < segment.lo || m.eh_frame_hdr >= segment.hi))
         abort();

@@ -18,6 +18,8 @@ static void a_line_has_all_fields(void **state)
     assert_int_equal(m.start, 0x7f01);
     assert_int_equal(m.end, 0x7f02);
     assert_int_equal(m.offset, 0x1a000);
+    assert_int_equal(m.device_major, 0xfe);
+    assert_int_equal(m.device_minor, 0x0b);
     assert_int_equal(m.inode, 1234);
     assert_true(m.is_readable && !m.is_writable && m.is_executable && !m.is_shared);
     assert_false(m.is_deleted);

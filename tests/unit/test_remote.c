@@ -452,92 +452,6 @@ static void code_in_the_page_of_the_headers(void **state)
     close(fd);
 }
 
-/* ---- unwind information ---- */
-
-#define LARGE (80u << 20)
-#define CODE (64u << 10)
-#define FRAMES (LARGE - FAKE_PAGE) /* one CIE, one FDE */
-#define FRAMES_HDR (FRAMES + 256)
-
-struct __attribute__((packed)) frames {
-    uint32_t cie_bytes, cie_id;
-    uint8_t version, augmentation[3], code_align, data_align, return_register, data_bytes, encoding,
-        rules[5], padding[2];
-    uint32_t fde_bytes, fde_cie;
-    int32_t code;
-    uint32_t code_bytes;
-    uint8_t no_data, nothing[3];
-};
-
-struct __attribute__((packed)) frames_hdr {
-    uint8_t version, frames_encoding, count_encoding, table_encoding;
-    int32_t frames;
-    uint32_t count;
-    int32_t code, fde;
-};
-
-/* A file of one segment in which .eh_frame_hdr is the last, as gold makes libraries. */
-static int make_large_elf(void)
-{
-    const struct frames frames = {
-        .cie_bytes = offsetof(struct frames, fde_bytes) - 4,
-        .version = 1,
-        .augmentation = "zR",
-        .code_align = 1,
-        .data_align = 0x78, /* -8 */
-        .return_register = KYMO_REG_RA,
-        .data_bytes = 1,
-        .encoding = 0x1b,
-        .rules = {0x0c, KYMO_REG_SP, 8, 0x80 | KYMO_REG_RA, 1},
-        .fde_bytes = sizeof frames - offsetof(struct frames, fde_cie),
-        .fde_cie = offsetof(struct frames, fde_cie),
-        .code = (int32_t)CODE - (int32_t)(FRAMES + offsetof(struct frames, code)),
-        .code_bytes = 256,
-    };
-    const struct frames_hdr hdr = {
-        .version = 1,
-        .frames_encoding = 0x1b,
-        .count_encoding = 0x03,
-        .table_encoding = 0x3b,
-        .frames = (int32_t)FRAMES - (int32_t)(FRAMES_HDR + 4),
-        .count = 1,
-        .code = (int32_t)CODE - (int32_t)FRAMES_HDR,
-        .fde = (int32_t)(FRAMES + offsetof(struct frames, fde_bytes)) - (int32_t)FRAMES_HDR,
-    };
-    Elf64_Ehdr eh = {.e_phoff = sizeof eh, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2};
-    const Elf64_Phdr ph[2] = {
-        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = LARGE, .p_memsz = LARGE},
-        {.p_type = PT_GNU_EH_FRAME, .p_vaddr = FRAMES_HDR, .p_memsz = sizeof hdr},
-    };
-    memcpy(eh.e_ident, ELFMAG, SELFMAG);
-    int fd = (int)syscall(SYS_memfd_create, "large", 1u); /* MFD_CLOEXEC */
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, LARGE), 0);
-    assert_int_equal(pwrite(fd, &eh, sizeof eh, 0), sizeof eh);
-    assert_int_equal(pwrite(fd, ph, sizeof ph, sizeof eh), sizeof ph);
-    assert_int_equal(pwrite(fd, &frames, sizeof frames, FRAMES), sizeof frames);
-    assert_int_equal(pwrite(fd, &hdr, sizeof hdr, FRAMES_HDR), sizeof hdr);
-    return fd;
-}
-
-/* All of the segment would be more than is read of a module. */
-static void frames_before_their_index_are_read(void **state)
-{
-    (void)state;
-    uint64_t word, function;
-    int fd = make_large_elf();
-    void *at = mmap(NULL, LARGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-    assert_true(at != MAP_FAILED);
-    const uint64_t code = (uint64_t)(uintptr_t)at + CODE;
-    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
-    assert_int_equal(kymo_remote_row(remote, code + 100, &word, &function), 1);
-    assert_int_equal(function, code);
-    assert_int_equal(kymo_remote_row(remote, code + 256, &word, &function), 0);
-    munmap(at, LARGE);
-    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
-    close(fd);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,7 +464,6 @@ int main(void)
         cmocka_unit_test(rows_of_a_file_are_kept),
         cmocka_unit_test(a_file_that_is_read_is_no_module),
         cmocka_unit_test(code_in_the_page_of_the_headers),
-        cmocka_unit_test(frames_before_their_index_are_read),
         cmocka_unit_test(calls_are_parsed),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
