@@ -238,12 +238,6 @@ int kymo_stack_copies_are_short(const kymo_stack_copies *c, uint32_t thread)
     return s && s->is_short;
 }
 
-uint64_t kymo_stack_copies_used(const kymo_stack_copies *c, uint32_t thread)
-{
-    const struct source *s = find_source(c, thread);
-    return s ? s->used_bytes : 0;
-}
-
 void kymo_stack_copies_forget_modules(kymo_stack_copies *c)
 {
     if (c)
@@ -308,6 +302,7 @@ static void note_bad_stack(struct source *s, const struct kymo_stack_copy *copy,
         return;
     }
     s->is_short = 1;
+    /* Later processes of the program get longer ones. */
     note_used(s, s->thread.copy_bytes / 2 * 3);
 }
 

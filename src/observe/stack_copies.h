@@ -114,10 +114,8 @@ KYMO_NODISCARD
 kymo_err kymo_stack_copies_close(kymo_stack_copies *copies, uint32_t thread);
 /* Whether the process needs a handler to be sampled well. That never changes back. */
 int kymo_stack_copies_are_unfit(const kymo_stack_copies *copies);
-/* Whether a stack of the thread was longer than its copy: it needs another event, or a handler. */
+/* Whether a stack of the thread was longer than its copy: it needs a handler. */
 int kymo_stack_copies_are_short(const kymo_stack_copies *copies, uint32_t thread);
-/* How much of its stack it has used, as far as copies tell; 0 for one without a ring. */
-uint64_t kymo_stack_copies_used(const kymo_stack_copies *copies, uint32_t thread);
 /* What was mapped is not known any more: samples have no stacks from now on. */
 void kymo_stack_copies_forget_modules(kymo_stack_copies *copies);
 /* Samples that found no room in a ring. */

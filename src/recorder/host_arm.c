@@ -381,20 +381,12 @@ static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
     return kymo_drain_end_slot(h->drain, number, now_ns);
 }
 
-/* Copies that no longer do for what the thread is found at. */
-static void adjust_copies(kymo_host *h, uint32_t number)
-{
-    if (kymo_host_must_end_copies(h, number) ||
-        (kymo_host_needs_more_copies(h, number) && !kymo_host_copy_stacks(h, number)))
-        leave_copies(h, number);
-}
-
 kymo_err kymo_host_read_copies(kymo_host *h)
 {
     KYMO_TRY(kymo_host_walk_copies(h));
     for (uint32_t i = 0; !h->is_stopped && i < h->slots_seen; i++)
-        if (h->slots[i].open && h->slots[i].is_copied)
-            adjust_copies(h, i);
+        if (h->slots[i].open && kymo_host_must_end_copies(h, i))
+            leave_copies(h, i);
     return KYMO_OK;
 }
 
@@ -441,8 +433,8 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
         if (a->fd < 0 && !a->is_by_tick)
             a->is_by_tick = set_by_tick(
                 h, i, a->is_refused ? &h->config.tick_threads->refused : &(uint32_t){0});
-        if (a->is_copied)
-            adjust_copies(h, i);
+        if (kymo_host_must_end_copies(h, i))
+            leave_copies(h, i);
         choose_event(h, i, now_ns);
         copied |= a->is_copied;
         /* A thread that the dispatcher could not read because it moved at each try. */

@@ -128,11 +128,9 @@ int kymo_host_copy_stacks(kymo_host *h, uint32_t number)
     if (thread.number == UINT32_MAX || h->out.tids.data[thread.number] != a->tid)
         return 0;
     const uint64_t least = kymo_load_relaxed(&slot->sp_least);
-    uint64_t used = kymo_stack_copies_used(h->out.copies, thread.number);
-    if (least < thread.stack_begin && used < thread.stack_begin - least)
-        used = thread.stack_begin - least;
     if (least < thread.stack_begin)
-        thread.copy_bytes = kymo_copy_budget_bytes(h->config.copies, &h->exe, used);
+        thread.copy_bytes =
+            kymo_copy_budget_bytes(h->config.copies, &h->exe, thread.stack_begin - least);
     /* If it fails: what is missing will not come. */
     a->is_unfit = 1;
     int fd =
@@ -177,11 +175,7 @@ void kymo_host_end_copies(kymo_host *h, uint32_t number)
 
 int kymo_host_must_end_copies(const kymo_host *h, uint32_t number)
 {
-    return h->slots[number].is_copied && needs_handler(h);
-}
-
-int kymo_host_needs_more_copies(const kymo_host *h, uint32_t number)
-{
     return h->slots[number].is_copied &&
-           kymo_stack_copies_are_short(h->out.copies, kymo_drain_slot_thread(h->drain, number));
+           (needs_handler(h) ||
+            kymo_stack_copies_are_short(h->out.copies, kymo_drain_slot_thread(h->drain, number)));
 }

@@ -167,9 +167,8 @@ KYMO_NODISCARD
 kymo_err kymo_host_walk_copies(kymo_host *host);
 /* Takes what is left of such an event, which is about to be closed. */
 void kymo_host_end_copies(kymo_host *host, uint32_t slot);
-/* Whether the thread has one, and needs its handler; or one with longer copies. */
+/* Whether the thread has one, and needs its handler. */
 int kymo_host_must_end_copies(const kymo_host *host, uint32_t slot);
-int kymo_host_needs_more_copies(const kymo_host *host, uint32_t slot);
 
 /* ---- host_sweep.c ---- */
 

@@ -54,15 +54,30 @@ def shares():
 
 @case
 def longer_stacks():
-    """A stack that outgrows its copies gets longer ones, and then a handler: few are cut."""
+    """A stack that outgrows its copies gets a handler: few are cut."""
     for size in ("24000", "40000", "200000"):
         recording, report = record_copied([WORKLOADS / "deepens", "2", size])
         cut = report.quality["samples"] * (1 - report.quality["stacks_complete"])
         say(f"{size} bytes: {cut:.0f} stacks are cut")
-        check(cut <= 2 * RING_SAMPLES + 1, "stacks are cut for long")
+        check(cut <= RING_SAMPLES + 1, "stacks are cut for long")
         for name, share in shares_of(recording.result.stdout).items():
             check_close(name, report.self_s(name) / report.total_s, share,
                         max(0.02, by_chance(share, report.quality["samples"])))
+
+
+@case
+def later_processes():
+    """What one process has shown of its program's stacks, the next ones begin with. A third of the first one's
+    samples are copies, and all of the second one's, but where a recorder that comes late gives it a handler."""
+    twice = f"{WORKLOADS}/deepens 1 24000; {WORKLOADS}/deepens 1 24000"
+    for _ in range(5):
+        _, report = record_copied(["sh", "-c", twice])
+        cut = report.quality["samples"] * (1 - report.quality["stacks_complete"])
+        say(f"{cut:.0f} stacks are cut")
+        check(cut <= RING_SAMPLES + 1, "stacks of the second are cut")
+        if report.quality.get("copied_samples", 0) > report.quality["samples"] / 2:
+            return
+    check(False, "the second has a handler each time")
 
 
 @case
