@@ -73,11 +73,13 @@ def terminal():
     check(plain.status == 4 and "20000" in plain.stdout, plain.stdout)
 
 
+# Each run has a socket of its own: the server of the one before may still be ending.
 TMUX = """
-export TMUX_TMPDIR="$1"
+export TMUX_TMPDIR="$1/$$"
+mkdir "$TMUX_TMPDIR"
 tmux -f /dev/null new-session -d -s one "sleep 60" &&
-    tmux run-shell "i=0; while [ \\$i -lt 20000 ]; do i=\\$((i + 1)); done; echo \\$i >$1/out" &&
-    tmux list-sessions -F "#{session_name}" && cat "$1/out"
+    tmux run-shell "i=0; while [ \\$i -lt 20000 ]; do i=\\$((i + 1)); done; echo \\$i >$TMUX_TMPDIR/out" &&
+    tmux list-sessions -F "#{session_name}" && cat "$TMUX_TMPDIR/out"
 tmux kill-server
 echo "the server was told to end: $?"
 """
