@@ -6,14 +6,17 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "empty_folder.h"
@@ -150,11 +153,13 @@ static int is_told_apart(const unsigned char *library, int fd)
     return is_same;
 }
 
-/* Whether this process has the page in its memory. */
-static int is_mapped_in(const unsigned char *page)
+/* Whether the process has the page in its memory. */
+static int is_mapped_in(pid_t pid, const unsigned char *page)
 {
     uint64_t entry = 0;
-    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(pread(fd, &entry, sizeof entry, (off_t)((uintptr_t)page / PAGE * 8)), 8);
     close(fd);
@@ -202,12 +207,60 @@ static void a_file_is_read_and_not_the_pages_of_the_process(void **state)
     if (is_told_apart(library, fd)) {
         assert_int_equal(kymo_remote_create(store, getpid(), &remote), KYMO_OK);
         assert_true(has_row(remote, library, 100));
-        assert_true(is_mapped_in(library));
-        assert_false(is_mapped_in(library + FRAMES(BYTES)));
+        assert_true(is_mapped_in(getpid(), library));
+        assert_false(is_mapped_in(getpid(), library + FRAMES(BYTES)));
         kymo_remote_destroy(remote);
     }
     munmap(library, BYTES);
     close(fd);
+}
+
+/* What the process of the next test does: it maps a library of a file system that it alone sees,
+ * says where, and waits until it is told to end. Returns only if that is not permitted. */
+static void be_contained(int to_parent, int from_parent)
+{
+    enum { BYTES = 1 << 20 };
+    char byte;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mkdir("inside", 0700) != 0 || mount("none", "inside", "tmpfs", 0, NULL) != 0)
+        return;
+    int fd = open("inside/library", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    write_library(fd, BYTES, 256);
+    const unsigned char *library = map_library(NULL, fd, BYTES);
+    (void)!write(to_parent, &library, sizeof library);
+    (void)!read(from_parent, &byte, 1);
+    _exit(0);
+}
+
+/* Its paths lead elsewhere here, or nowhere. */
+static void files_of_a_container_are_read_there(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    kymo_remote *remote;
+    int up[2], down[2], status;
+    const unsigned char *library;
+    assert_int_equal(pipe(up) | pipe(down), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(down[1]);
+        be_contained(up[1], down[0]);
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    close(up[1]);
+    close(down[0]);
+    if (read(up[0], &library, sizeof library) != (ssize_t)sizeof library) {
+        print_message("not checked: no file system can be mounted here\n");
+    } else {
+        assert_int_equal(kymo_remote_create(store, pid, &remote), KYMO_OK);
+        assert_true(has_row(remote, library, 100));
+        assert_false(is_mapped_in(pid, library + FRAMES(BYTES)));
+        kymo_remote_destroy(remote);
+    }
+    close(up[0]);
+    close(down[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
 }
 
 /* Two processes, as it were, of which one has written to its copy: to its frames, and to its
@@ -271,6 +324,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(frames_before_their_index_are_read, begin, end),
         cmocka_unit_test_setup_teardown(a_file_is_read_and_not_the_pages_of_the_process, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(files_of_a_container_are_read_there, begin, end),
         cmocka_unit_test_setup_teardown(what_a_process_writes_is_not_for_others, begin, end),
         cmocka_unit_test_setup_teardown(files_of_one_build_id_are_told_apart, begin, end),
     };
