@@ -235,8 +235,8 @@ typedef struct kymo_thread {
     uint64_t cpu_ns;
     uint64_t dropped_ns; /* of cpu_ns: of samples that a flight recorder dropped */
     uint64_t startup_ns; /* of cpu_ns: what its process used before samples began (fork, exec,
-                          * dynamic loader). If not 0, one CPU sample, which no count has, stands
-                          * for it; its frame is KYMO_STARTUP_NAME */
+                          * dynamic loader). If not 0, its first CPU sample, which no count has,
+                          * stands for it; its frame is KYMO_STARTUP_NAME */
 } kymo_thread;
 
 /* What is known of the names in a module's file. */

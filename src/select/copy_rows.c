@@ -117,22 +117,32 @@ kymo_err kymo_copy_processes(struct kymo_copy *c)
 
 /* ---- samples ---- */
 
-static kymo_err copy_samples_of(struct kymo_copy *c, uint32_t thread, uint64_t *cpu_ns)
+/* What is left of a thread's CPU time, and of that before its samples. */
+struct times {
+    uint64_t cpu_ns, startup_ns;
+};
+
+static kymo_err copy_samples_of(struct kymo_copy *c, uint32_t thread, struct times *left)
 {
     uint32_t id = c->thread[thread];
     kymo_samples s = kymo_profile_samples(c->from, thread);
     const uint32_t *labels = kymo_profile_sample_labels(c->from, thread);
+    int is_startup_next = kymo_profile_thread(c->from, thread)->startup_ns != 0;
     size_t place = 0;
     for (size_t i = 0; i < s.count; i++) {
         uint64_t time_ns = s.time_ns[i];
         uint64_t weight = s.weight_ns[i];
         uint32_t adds = c->adds[s.kind[i]];
+        int is_startup = is_startup_next && adds == KYMO_ADDS_CPU_TIME;
+        is_startup_next &= !is_startup;
         if (!kymo_keep_has_sample(c->keep, adds, s.stack[i], &time_ns, &weight))
             continue;
         KYMO_TRY(kymo_profile_add_sample(c->to, id, time_ns, kymo_copy_map(c->stack, s.stack[i]),
                                          weight, s.kind[i], (kymo_thread_state)s.state[i]));
         if (adds == KYMO_ADDS_CPU_TIME)
-            *cpu_ns = kymo_sum(*cpu_ns, weight);
+            left->cpu_ns = kymo_sum(left->cpu_ns, weight);
+        if (is_startup)
+            left->startup_ns = weight;
         if (labels)
             KYMO_TRY(kymo_profile_set_sample_labels(c->to, id, place,
                                                     kymo_copy_map(c->labels, labels[i])));
@@ -141,10 +151,11 @@ static kymo_err copy_samples_of(struct kymo_copy *c, uint32_t thread, uint64_t *
     return KYMO_OK;
 }
 
-static kymo_err set_thread_time(struct kymo_copy *c, uint32_t id, uint64_t cpu_ns)
+static kymo_err set_thread_time(struct kymo_copy *c, uint32_t id, const struct times *left)
 {
     kymo_thread row = *kymo_profile_thread(c->to, id);
-    row.cpu_ns = cpu_ns;
+    row.cpu_ns = left->cpu_ns;
+    row.startup_ns = left->startup_ns;
     row.dropped_ns = 0;
     return kymo_profile_update_thread(c->to, id, &row);
 }
@@ -182,12 +193,12 @@ static kymo_err sum_process_times(struct kymo_copy *c, uint64_t *cpu_ns)
 kymo_err kymo_copy_samples(struct kymo_copy *c)
 {
     for (uint32_t i = 0; i < kymo_profile_count(c->from, KYMO_TABLE_THREADS); i++) {
-        uint64_t cpu_ns = 0;
+        struct times left = {0};
         if (c->thread[i] == KYMO_NONE)
             continue;
-        KYMO_TRY(copy_samples_of(c, i, &cpu_ns));
+        KYMO_TRY(copy_samples_of(c, i, &left));
         if (kymo_keep_is_cut(c->keep))
-            KYMO_TRY(set_thread_time(c, c->thread[i], cpu_ns));
+            KYMO_TRY(set_thread_time(c, c->thread[i], &left));
     }
     size_t processes = kymo_profile_count(c->from, KYMO_TABLE_PROCESSES);
     uint64_t *sums = malloc((processes + 1) * sizeof *sums);

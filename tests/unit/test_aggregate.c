@@ -244,6 +244,18 @@ static void threads_and_their_quality(void **state)
     assert_true(isnan(threads[1].achieved));
     assert_true(isnan(threads[1].sampled_rate));
     kymo_report_destroy(r);
+
+    /* One of them is its process's start: 29 samples in the 390 ns behind that. */
+    kymo_thread t = *kymo_profile_thread(profile, 0);
+    t.startup_ns = 10;
+    assert_int_equal(kymo_profile_update_thread(profile, 0, &t), KYMO_OK);
+    r = report(KYMO_BY_THREAD);
+    expect(r, "a (7)", 300, 300);
+    threads = kymo_report_threads(r, &n);
+    assert_int_equal(threads[0].samples, 29);
+    assert_true(fabs(threads[0].achieved - 0.75) < 1e-9);
+    assert_true(fabs(threads[0].sampled_rate - 29 * 10.0 / 390) < 1e-9);
+    kymo_report_destroy(r);
 }
 
 static void the_tree_is_in_order(void **state)

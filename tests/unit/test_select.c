@@ -104,6 +104,25 @@ static void times_are_since_the_recordings_start(void **state)
     assert_int_equal(left(&s), 2 + 4 + 8);
 }
 
+/* What came before a thread's samples has a sample, which is kept or not. */
+static void the_start_of_a_process_is_kept_or_not(void **state)
+{
+    (void)state;
+    kymo_selection s = KYMO_SELECTION_ALL;
+    kymo_thread row = *kymo_profile_thread(whole, 0);
+    row.startup_ns = 1;
+    ok(kymo_profile_update_thread(whole, 0, &row));
+    assert_int_equal(left(&s), 31);
+    assert_int_equal(kymo_profile_thread(part, 0)->startup_ns, 1);
+    s.to_ns = 4000;
+    assert_int_equal(left(&s), 1 + 2 + 4 + 8);
+    assert_int_equal(kymo_profile_thread(part, 0)->startup_ns, 1);
+    s.from_ns = 2000;
+    assert_int_equal(left(&s), 2 + 4 + 8);
+    assert_int_equal(kymo_profile_thread(part, 0)->startup_ns, 0);
+    assert_int_equal(kymo_profile_thread(part, 0)->cpu_ns, 2);
+}
+
 /* One sample of wall time may stand for all of a long wait. */
 static void elapsed_time_is_cut(void **state)
 {
@@ -216,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(all_is_all),
         T(times_are_since_the_recordings_start),
+        T(the_start_of_a_process_is_kept_or_not),
         T(elapsed_time_is_cut),
         T(threads_and_processes_by_name_pattern_or_number),
         T(functions_by_expression),
