@@ -429,7 +429,9 @@ void kymo_report_print_startup(const kymo_terminal *t, const kymo_profile *profi
 {
     char text[32];
     kymo_str line = {0};
-    const uint64_t startup_ns = kymo_profile_quality(profile)->startup_ns;
+    uint64_t startup_ns = 0; /* the quality's is of the whole recording, also in a part of it */
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_THREADS); i++)
+        startup_ns = kymo_sum(startup_ns, kymo_profile_thread(profile, i)->startup_ns);
     const uint64_t all_ns = kymo_profile_cpu_ns(profile);
     if (!is_much(startup_ns, all_ns))
         return;
