@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sum.h - sums of what a file says: they do not wrap around.
+ * sum.h - sums and differences of what a file says: they do not wrap around.
  *
  * Layer:    base
  * Threads:  any
@@ -15,6 +15,11 @@
 static inline uint64_t kymo_sum(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t kymo_less(uint64_t whole, uint64_t part)
+{
+    return whole > part ? whole - part : 0;
 }
 
 #endif

@@ -41,11 +41,6 @@ struct sums {
     uint64_t stackless;         /* wall samples of running threads without CPU samples */
 };
 
-static uint64_t less(uint64_t whole, uint64_t part)
-{
-    return whole > part ? whole - part : 0;
-}
-
 /* Sorts the samples of a thread and gives them their weights, whose sum is counted_ns by now. All
  * samples have been added. */
 static kymo_err finish_weights(kymo_ingest *in, uint32_t id, uint64_t counted_ns)
@@ -56,8 +51,8 @@ static kymo_err finish_weights(kymo_ingest *in, uint32_t id, uint64_t counted_ns
     if (t->unknown != 0)
         kymo_sample_columns_share(samples, t->tail_ns);
     if (counted_ns > t->fit_ns)
-        kymo_sample_columns_scale(samples, in->startup_stack, less(counted_ns, t->startup_ns),
-                                  less(t->fit_ns, t->startup_ns));
+        kymo_sample_columns_scale(samples, in->startup_stack, kymo_less(counted_ns, t->startup_ns),
+                                  kymo_less(t->fit_ns, t->startup_ns));
     int all_by_tick = in->meta.engine && strcmp(in->meta.engine, "perf") != 0;
     if (all_by_tick || t->by_tick)
         kymo_sample_columns_even_out(samples, in->startup_stack, EVEN_SAMPLES);
@@ -171,7 +166,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .wall_samples = in->wall_samples,
         .wall_stackless = sums->stackless,
         .wall_achieved = in->meta.wall_period_ns
-                             ? ratio(sums->wall_ns, less(sums->lived_ns, in->dropped.wall_ns))
+                             ? ratio(sums->wall_ns, kymo_less(sums->lived_ns, in->dropped.wall_ns))
                              : NAN,
         .ring_bytes = in->dropped.ring_bytes,
         .dropped_samples = in->dropped.samples,
@@ -192,9 +187,9 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
     }
     /* Weights above the CPU time are as wrong as weights below it, so the ratio is the smaller
      * by the larger. */
-    uint64_t cpu_ns = less(sums->process_cpu_ns, sums->dropped_ns);
+    uint64_t cpu_ns = kymo_less(sums->process_cpu_ns, sums->dropped_ns);
     uint64_t thread_cpu_ns =
-        less(sums->thread_cpu_ns, kymo_sum(sums->dropped_ns, sums->startup_ns));
+        kymo_less(sums->thread_cpu_ns, kymo_sum(sums->dropped_ns, sums->startup_ns));
     int over = sums->weight_ns > cpu_ns;
     q.achieved = cpu_ns == 0 ? NAN
                  : over      ? ratio(cpu_ns, sums->weight_ns)

@@ -53,16 +53,11 @@ uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
     return sum;
 }
 
-static uint64_t less(uint64_t whole, uint64_t part)
-{
-    return whole > part ? whole - part : 0;
-}
-
 /* CPU time that the kept samples should cover. */
 static uint64_t kept_cpu_ns(const kymo_profile *profile)
 {
     const kymo_quality *q = kymo_profile_quality(profile);
-    return less(less(kymo_profile_cpu_ns(profile), q->dropped_ns), q->startup_ns);
+    return kymo_less(kymo_less(kymo_profile_cpu_ns(profile), q->dropped_ns), q->startup_ns);
 }
 
 int kymo_report_is_unnamed(const kymo_report_row *row)
@@ -120,7 +115,7 @@ static struct figures figures_of(const kymo_profile *profile, const kymo_report 
         f.lost += q->lost[i].count;
     if (kymo_report_for_quality(profile, report, &made) != KYMO_OK)
         return f;
-    f.sampled_ns = less(kymo_report_total(made ? made : report), q->startup_ns);
+    f.sampled_ns = kymo_less(kymo_report_total(made ? made : report), q->startup_ns);
     f.named = ratio(named_ns(made ? made : report), f.sampled_ns);
     kymo_report_destroy(made);
     return f;
@@ -270,7 +265,7 @@ static void add_engine(kymo_str *line, const kymo_meta *meta)
 static void add_account(kymo_str *line, const struct figures *f)
 {
     char text[32];
-    uint64_t rest_ns = less(f->cpu_ns, f->sampled_ns);
+    uint64_t rest_ns = kymo_less(f->cpu_ns, f->sampled_ns);
     kymo_str_puts(line, "samples: ");
     add_samples(line, f);
     if (f->cpu_ns == 0)

@@ -72,8 +72,7 @@ def check_same(what, found, expected, ignored=()):
 
 def names_of_several(path, mode):
     """JFR has no source files: functions of one name in a module become one, and are counted once in a stack."""
-    data = Recording(path, None, KYMO).report("--mode", mode).data
-    return {name for name, n in collections.Counter(row["name"] for row in data["functions"]).items() if n > 1}
+    return Recording(path, None, KYMO).report("--mode", mode).names_of_several()
 
 
 def check_own(recording, modes):

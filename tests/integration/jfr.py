@@ -114,8 +114,7 @@ def cpu():
     path = convert(recording)
     report = recording.report()
     own, total = functions_of(report)
-    rows = collections.Counter(row["name"] for row in report.data["functions"])
-    several = {name for name, n in rows.items() if n > 1}
+    several = report.names_of_several()
     for who, stacks in (("format", list(stacks_in(path, "kymo.CPUTime", "cpuTime"))), ("jfr", None)):
         if stacks is None:
             spans = {(v["startTime"], v["eventThread"]["osThreadId"]): v for _, v in printed(path, "kymo.CPUTime")}

@@ -8,6 +8,7 @@ used, and the clock of kymo's own process, read while it is a zombie, says what 
 A test file defines cases with @case and ends with main(). It prints what it measured, also when all
 is well; a case that cannot run here ends by skip(), which says why.
 """
+import collections
 import ctypes
 import json
 import math
@@ -282,6 +283,11 @@ class Report:
     def with_start(self):
         """Samples, and that of the start, as files have it; of one process."""
         return self.quality["samples"] + ("cpu_startup_s" in self.quality)
+
+    def names_of_several(self):
+        """Names that several functions have: of sources or modules that other formats do not tell apart."""
+        names = collections.Counter(f["name"] for f in self.data["functions"])
+        return {name for name, n in names.items() if n > 1}
 
     def rows(self, name):
         return [f for f in self.data["functions"] if f["name"] == name]
