@@ -149,7 +149,8 @@ static int is_told_apart(const unsigned char *library, int fd)
     free(line);
     fclose(maps);
     if (!is_same)
-        print_message("not checked: this file system's devices have two numbers\n");
+        print_message("not checked: that the file is read; this file system's devices have two "
+                      "numbers\n");
     return is_same;
 }
 
@@ -204,7 +205,8 @@ static void a_file_is_read_and_not_the_pages_of_the_process(void **state)
     kymo_remote *remote;
     int fd = make_library("library", BYTES, 256);
     unsigned char *library = map_library(NULL, fd, BYTES);
-    if (is_told_apart(library, fd)) {
+    int is_known = is_told_apart(library, fd);
+    if (is_known) {
         assert_int_equal(kymo_remote_create(store, getpid(), &remote), KYMO_OK);
         assert_true(has_row(remote, library, 100));
         assert_true(is_mapped_in(getpid(), library));
@@ -213,6 +215,8 @@ static void a_file_is_read_and_not_the_pages_of_the_process(void **state)
     }
     munmap(library, BYTES);
     close(fd);
+    if (!is_known)
+        skip();
 }
 
 /* What the process of the next test does: it maps a library of a file system that it alone sees,
@@ -250,9 +254,8 @@ static void files_of_a_container_are_read_there(void **state)
     assert_true(pid > 0);
     close(up[1]);
     close(down[0]);
-    if (read(up[0], &library, sizeof library) != (ssize_t)sizeof library) {
-        print_message("not checked: no file system can be mounted here\n");
-    } else {
+    int is_contained = read(up[0], &library, sizeof library) == (ssize_t)sizeof library;
+    if (is_contained) {
         assert_int_equal(kymo_remote_create(store, pid, &remote), KYMO_OK);
         assert_true(has_row(remote, library, 100));
         assert_false(is_mapped_in(pid, library + FRAMES(BYTES)));
@@ -261,6 +264,10 @@ static void files_of_a_container_are_read_there(void **state)
     close(up[0]);
     close(down[1]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!is_contained) {
+        print_message("not checked: files of a container; none can be made here\n");
+        skip();
+    }
 }
 
 /* Two processes, as it were, of which one has written to its copy: to its frames, and to its
