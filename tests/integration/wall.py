@@ -115,7 +115,8 @@ def asleep():
                 0.01 * truth["lived"])
     check_quality(report, truth["lived"] / PERIOD_S)
     check_complete(report)
-    check(truth["eintr"] == 0, f"{truth['eintr']} calls saw EINTR")
+    # A sample of what the main thread did before may come as it falls asleep: that is one, and told.
+    check(truth["eintr"] <= min(1, report.quality["disturbed"]), f"{truth['eintr']} calls saw EINTR")
     say(f"the recorder read {reads / ticks:.2f} times in a tick of {threads} threads")
     # Some 3200 reads of its start are allowed for: a slow machine may still be there.
     check(reads <= 0.1 * ticks * threads, "it looks at threads that did not move")

@@ -142,11 +142,12 @@ static void asleep(unsigned n, int is_main_busy)
     must(threads && lived, "calloc");
     for (unsigned i = 0; i < n; i++)
         must(pthread_create(&threads[i], NULL, sleep_to_the_end, &lived[i]) == 0, "pthread_create");
-    if (is_main_busy)
-        while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+    /* A sample of the work above may come as the sleep begins, and end it. */
+    for (uint64_t now; (now = clock_ns(CLOCK_MONOTONIC)) < end_ns;)
+        if (is_main_busy)
             (void)burn_ns(burn_between, WORK_NS);
-    else
-        wait_sleep(seconds_ns);
+        else
+            wait_sleep(end_ns - now);
     close(never[1]);
     for (unsigned i = 0; i < n; i++) {
         pthread_join(threads[i], NULL);
