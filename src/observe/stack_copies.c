@@ -323,7 +323,8 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
     }
     if (walk.end == KYMO_WALK_BAD_STACK)
         note_bad_stack(s, copy, &walk);
-    else if (walk.end == KYMO_WALK_UNSUPPORTED) /* what was read of a file was not all */
+    else if (walk.end == KYMO_WALK_UNSUPPORTED || /* what was read of a file was not all */
+             walk.notes & KYMO_WALK_IN_GAP)       /* handlers look at the code as well */
         note_unfit(c);
     else if (copy->regs.gpr[KYMO_REG_SP] < s->thread.stack_begin)
         note_used(s, s->thread.stack_begin - copy->regs.gpr[KYMO_REG_SP]);

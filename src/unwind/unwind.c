@@ -18,13 +18,12 @@
  */
 #include "unwind/unwind.h"
 
-#include <string.h>
-
 #include "arch/context.h"
 #include "arch/machine_code.h"
 #include "arch/row.h"
 #include "arch/system.h"
 #include "base/search.h"
+#include "unwind/code_walk.h"
 #include "unwind/expr.h"
 #include "unwind/module.h"
 #include "unwind/padding.h"
@@ -112,8 +111,25 @@ struct found_row {
     bool signal_frame;
 };
 
-/* Looks in the cache, the tables, the module, in this order. KYMO_ROW_NONE in word means that the
- * walk cannot use a row; w->end then says why. */
+static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (pc >= walker->entry[i].lo && pc < walker->entry[i].hi)
+            return true;
+    return false;
+}
+
+static uint64_t row_from_code(struct walk *w)
+{
+    uint64_t fp = w->known & BIT(KYMO_REG_FP) ? w->fp : 0;
+    bool may_close = w->options & KYMO_WALK_WHILE_CLOSING && !is_stable(w->walker, w->ip);
+    if (may_close || in_entry_code(w->walker, w->ip))
+        return KYMO_ROW_GAP;
+    return kymo_code_walk_row(&w->window, w->regs, w->ip, w->sp, fp, w->exact);
+}
+
+/* Looks in the cache, the tables, the module, its code, in this order. KYMO_ROW_NONE in word means
+ * that the walk cannot use a row; w->end then says why. */
 static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_row *found)
 {
     struct kymo_walker *walker = w->walker;
@@ -158,6 +174,8 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
                 return;
             }
         }
+        if (word == KYMO_ROW_GAP)
+            word = row_from_code(w);
         if (walker->cache && word != KYMO_ROW_INTERPRET)
             kymo_row_cache_put(walker->cache, kymo_row_set_mask(walker->cache_mask),
                                w->generation_key, w->ip, w->ip - look, word);
@@ -411,14 +429,6 @@ static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_r
     return step;
 }
 
-static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
-{
-    for (unsigned i = 0; i < 2; i++)
-        if (pc >= walker->entry[i].lo && pc < walker->entry[i].hi)
-            return true;
-    return false;
-}
-
 /* Is ip, of no module, a place to return to: does a call end there? Within a module a JIT's own
  * assembly has places to return to that no call made. True, too, where the code cannot be read:
  * nothing speaks against ip then. */
@@ -426,45 +436,9 @@ static bool can_return_to(struct walk *w, uint64_t ip)
 {
     struct kymo_stack_window *window = &w->window;
     struct kymo_unwind_module module;
-    uint64_t word;
-    if (window->is_copy || !window->probe_allowed ||
-        window->probes_left < KYMO_PROBES_PER_WALK / 2 || kymo_module_find(NULL, ip - 1, &module))
-        return true;
-    if (!kymo_window_load(window, ip - sizeof word, &word))
-        return false;
-    uint8_t before[KYMO_CALL_BYTES];
-    memcpy(before, &word, sizeof before);
-    return kymo_ends_with_call(before);
-}
-
-/* The functions that compilers' start files add to each library (such as __do_global_dtors_aux)
- * have no rows. At the end of the process they cause the page faults of a library that was never
- * used. Such a function is known by how it begins. Up to there nothing is on the stack but the way
- * back, behind a call through a pointer. */
-static KYMO_NOINLINE enum step step_from_entry(struct walk *w)
-{
-    struct kymo_stack_window *window = &w->window;
-    bool at_start = false;
-    uint64_t word;
-    uint64_t ip;
-    if (!w->exact || window->is_copy || !window->probe_allowed)
-        return STEP_END;
-    for (unsigned i = 0; i < KYMO_ARRAY_LEN(kymo_start_code_at) && !at_start; i++)
-        at_start = kymo_window_load(window, w->ip - kymo_start_code_at[i], &word) &&
-                   kymo_is_start_code(&word, kymo_start_code_at[i]);
-    if (!at_start || !kymo_window_load(window, w->sp, &ip) || ip <= KYMO_CODE_LOWEST ||
-        ip > KYMO_CODE_HIGHEST || !kymo_window_load(window, ip - sizeof word, &word))
-        return STEP_END;
-    uint8_t before[KYMO_CALL_BYTES];
-    memcpy(before, &word, sizeof before);
-    if (!kymo_ends_with_indirect_call(before))
-        return STEP_END;
-    w->sp += sizeof ip;
-    w->ip = ip;
-    w->exact = false;
-    if (w->full)
-        sync_regs(w);
-    return STEP_ON;
+    return window->is_copy || !window->probe_allowed ||
+           window->probes_left < KYMO_PROBES_PER_WALK / 2 ||
+           kymo_module_find(NULL, ip - 1, &module) || kymo_code_is_behind_call(window, ip);
 }
 
 /* No row: either there is no caller, or code that keeps a frame pointer, as code made at run time
@@ -476,6 +450,8 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap
     uint64_t ip;
     if (in_entry_code(w->walker, w->ip))
         return end(w, KYMO_WALK_COMPLETE);
+    if (in_gap)
+        w->notes |= KYMO_WALK_IN_GAP;
     if (!(w->known & BIT(KYMO_REG_FP)) || (w->fp & 7) || w->fp < w->sp || w->fp - w->sp > FRAME_MAX)
         return STEP_END;
     /* Not to another stack: a coroutine may still have the frame pointer of the one that made it.
@@ -555,7 +531,7 @@ static KYMO_NOINLINE enum step step(struct walk *w)
     case KYMO_ROW_KIND_SPECIAL:
         if (found.word == KYMO_ROW_INTERPRET)
             return step_general(w, &found);
-        return step_from_entry(w) == STEP_ON ? STEP_ON : step_by_frame_pointer(w, true);
+        return step_by_frame_pointer(w, true);
     default:
         return step_packed(w, found.word);
     }

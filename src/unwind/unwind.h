@@ -53,6 +53,8 @@ enum {
     KYMO_WALK_BY_PROBE = 1u << 3,      /* some page was probed: the stack is not the thread's own */
     KYMO_WALK_PROBE_REFUSED = 1u << 4, /* a page would have been probed, but that is not allowed */
     KYMO_WALK_CLOSING_REFUSED = 1u << 5, /* a module that may be going away was not interpreted */
+    KYMO_WALK_IN_GAP = 1u << 6, /* a module says nothing about a pc, nor does its code (that of
+                                 * other processes is not read) */
 };
 
 /* Options of one walk (a mask). */

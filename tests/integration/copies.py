@@ -66,6 +66,23 @@ def longer_stacks():
 
 
 @case
+def without_unwind_information():
+    """Of assembly that nothing is said of a copy shows no callers. Its process gets a handler, which follows the
+    code to its return: all callers are found from then on, and are the true ones."""
+    for options in ((), ("--copies=no",)):
+        recording, report = record_copied([WORKLOADS / "bare", "2"], options)
+        cut = report.quality["samples"] * (1 - report.quality["stacks_complete"])
+        say(f"{cut:.0f} stacks are cut")
+        if options:
+            check_complete(report)
+        check(cut <= RING_SAMPLES + 1, "stacks are cut for long")
+        for name, share in shares_of(recording.result.stdout).items():
+            check_close(name, report.inclusive_s(name) / report.total_s, share,
+                        max(0.02, by_chance(share, report.quality["samples"])) +
+                        cut / report.quality["samples"])
+
+
+@case
 def later_processes():
     """What one process has shown of its program's stacks, the next ones begin with. A third of the first one's
     samples are copies, and all of the second one's, but where a recorder that comes late gives it a handler."""

@@ -282,6 +282,129 @@ static void step_padding(void **state)
     assert_int_equal(stepping.uncovered, PADDING_NOPS);
 }
 
+/* Functions of which nothing is said, as assembly is often written: with rbp as one more register,
+ * with frame pointers, with arguments on the stack, with calls of others, with a jump to another
+ * one at the end. */
+void bare_saves(void (*f)(void));
+void bare_frame(void (*f)(void));
+void bare_aligned(void (*f)(void));
+void bare_arguments(void (*f)(void));
+void bare_jump(void (*f)(void));
+void bare_leaf(void);
+__asm__(".text\n"
+        ".type bare_saves, @function\n"
+        "bare_saves:\n"
+        "    push %rbx\n"
+        "    push %rbp\n"
+        "    push %r12\n"
+        "    sub $0x120, %rsp\n"
+        "    mov $3, %ebp\n"
+        "    mov %rdi, %r12\n"
+        "    lea 16(%rsp), %rbx\n"
+        "1:  test $1, %ebp\n"
+        "    je 2f\n"
+        "    pxor %xmm1, %xmm1\n"
+        "    movdqu %xmm1, (%rbx)\n"
+        "    call *%r12\n"
+        "    jmp 3f\n"
+        "2:  call bare_leaf\n"
+        "3:  mov 24(%rsp), %rcx\n"
+        "    dec %ebp\n"
+        "    jne 1b\n"
+        "    add $0x120, %rsp\n"
+        "    pop %r12\n"
+        "    pop %rbp\n"
+        "    pop %rbx\n"
+        "    ret\n"
+        ".size bare_saves, . - bare_saves\n"
+        ".type bare_frame, @function\n"
+        "bare_frame:\n"
+        "    push %rbp\n"
+        "    mov %rsp, %rbp\n"
+        "    sub $64, %rsp\n"
+        "    mov %rbx, -8(%rbp)\n"
+        "    xor %ebx, %ebx\n"
+        "    call *%rdi\n"
+        "    mov -8(%rbp), %rbx\n"
+        "    leave\n"
+        "    ret\n"
+        ".size bare_frame, . - bare_frame\n"
+        ".type bare_aligned, @function\n"
+        "bare_aligned:\n"
+        "    push %rbp\n"
+        "    mov %rsp, %rbp\n"
+        "    push %r13\n"
+        "    push %rbx\n"
+        "    and $-64, %rsp\n"
+        "    sub $128, %rsp\n"
+        "    xor %r13d, %r13d\n"
+        "    mov $1, %ebx\n"
+        "    call *%rdi\n"
+        "    lea -16(%rbp), %rsp\n"
+        "    pop %rbx\n"
+        "    pop %r13\n"
+        "    pop %rbp\n"
+        "    ret\n"
+        ".size bare_aligned, . - bare_aligned\n"
+        ".type bare_arguments, @function\n"
+        "bare_arguments:\n"
+        "    push %rbx\n"
+        "    mov %rdi, %rbx\n"
+        "    push $1\n"
+        "    pushq (%rsp)\n"
+        "    call *%rbx\n"
+        "    pop %rax\n"
+        "    lea 8(%rsp), %rsp\n"
+        "    pop %rbx\n"
+        "    ret $0\n"
+        ".size bare_arguments, . - bare_arguments\n"
+        ".type bare_jump, @function\n"
+        "bare_jump:\n"
+        "    push %rbx\n"
+        "    push %r15\n"
+        "    xor %ebx, %ebx\n"
+        "    xor %r15d, %r15d\n"
+        "    pop %r15\n"
+        "    pop %rbx\n"
+        "    jmp bare_saves\n"
+        ".size bare_jump, . - bare_jump\n"
+        ".type bare_leaf, @function\n"
+        "bare_leaf:\n"
+        "    mov %rbx, -8(%rsp)\n"
+        "    mov $2, %ebx\n"
+        "4:  sub $1, %rbx\n"
+        "    jne 4b\n"
+        "    mov -8(%rsp), %rbx\n"
+        "    rep ret\n"
+        ".size bare_leaf, . - bare_leaf\n");
+
+static void bare_calls(void)
+{
+    sink = 1;
+}
+
+/* Frames whose CFA counts from a register, with such a function around them and within. */
+static void bare_calls_more(void)
+{
+    aligned_frame(1);
+    bare_aligned(bare_calls);
+}
+
+static void work_bare(void)
+{
+    void (*const all[])(void (*)(void)) = {bare_saves, bare_frame, bare_aligned, bare_arguments,
+                                           bare_jump};
+    for (unsigned i = 0; i < KYMO_ARRAY_LEN(all); i++)
+        all[i](i % 2 ? bare_calls : bare_calls_more);
+}
+
+static void step_bare(void **state)
+{
+    (void)state;
+    step_through(work_bare, true, 20000, 400);
+    assert_true(stepping.uncovered >= 100);
+}
+
 static void step_libc(void **state)
 {
     (void)state;
@@ -366,10 +489,11 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_libc),    cmocka_unit_test(step_loader),
-        cmocka_unit_test(step_crypto),  cmocka_unit_test(step_aligned),
-        cmocka_unit_test(step_jumps),   cmocka_unit_test(step_vfork),
-        cmocka_unit_test(step_padding), cmocka_unit_test(step_in_thread),
+        cmocka_unit_test(step_libc),      cmocka_unit_test(step_loader),
+        cmocka_unit_test(step_crypto),    cmocka_unit_test(step_aligned),
+        cmocka_unit_test(step_jumps),     cmocka_unit_test(step_vfork),
+        cmocka_unit_test(step_padding),   cmocka_unit_test(step_bare),
+        cmocka_unit_test(step_in_thread),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

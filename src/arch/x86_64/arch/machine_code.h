@@ -48,18 +48,6 @@ static inline uint64_t kymo_frame_of_return(uint64_t word)
     return (word & 0xff00ffffff) == 0xc300c48348 && bytes % 8 == 0 && bytes < 0x80 ? bytes : 0;
 }
 
-/* What compilers' start files bring into each library begins so: endbr64, for calls through a
- * pointer, and the compare of a byte. Where its instructions start, and whether the eight bytes at
- * the function's start are such, as far as the pc has come. Up to there the return address is what
- * the stack pointer points to. */
-static const uint8_t kymo_start_code_at[] = {0, 4, 11};
-
-static inline bool kymo_is_start_code(const void *bytes, unsigned come)
-{
-    static const uint8_t begins[6] = {0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d};
-    return memcmp(bytes, begins, come > 4 ? sizeof begins : 4) == 0;
-}
-
 /* The length of the nop that these bytes begin with, 0: it is none. Those that assemblers write. */
 static inline unsigned kymo_nop_length(const uint8_t code[16])
 {

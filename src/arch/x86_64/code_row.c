@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arch/code_row.h"
+
+#include "arch/instruction.h"
+#include "arch/machine_code.h"
+#include "arch/registers.h"
+#include "arch/row.h"
+
+enum {
+    INSTRUCTIONS_MAX = 4096, /* that are read for one row: some 50 us at most */
+    BRANCHES_MAX = 3,        /* that are kept, to be followed if the way ahead leads nowhere */
+    JUMPS_MAX = 14,          /* that are remembered, so that no loop is followed for ever */
+};
+
+/* The processor's numbers, and those of DWARF for them. */
+enum { RBX = 3, RSP = 4, RBP = 5, R12 = 12 };
+static const uint8_t dwarf_number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+
+/* What an address is counted from. */
+enum base {
+    FROM_SP,       /* the stack pointer at the beginning */
+    FROM_FP,       /* the frame pointer at the beginning */
+    FROM_SLOT,     /* the word at `source` above the stack pointer at the beginning */
+    FROM_REGISTER, /* the register of the number `source`, at the beginning */
+    FROM_LOST,     /* nothing that is known */
+    FROM_FAR,      /* what is known, and not kept */
+};
+
+/* What it is counted from in the low bits, and above them a distance in bytes: frames of handlers
+ * are small. */
+typedef int32_t place;
+
+#define LOST ((place)FROM_LOST)
+
+static enum base base_of(place p)
+{
+    return (enum base)(p & 7);
+}
+
+static int32_t offset_of(place p)
+{
+    return p >> 3;
+}
+
+static place plus(place p, int64_t bytes)
+{
+    int64_t sum = offset_of(p) + bytes;
+    return sum < -(1 << 27) || sum >= 1 << 27 ? LOST : (place)(sum * 8 + base_of(p));
+}
+
+/* The same of a word that lies near, whose distance has no low bits. */
+typedef int16_t near;
+
+#define FAR ((near)FROM_FAR)
+
+static near near_of(place p)
+{
+    int32_t sum = offset_of(p) + (int32_t)base_of(p);
+    if (base_of(p) == FROM_LOST)
+        return LOST;
+    return offset_of(p) % 8 != 0 || sum < INT16_MIN || sum > INT16_MAX ? FAR : (near)sum;
+}
+
+/* Where the code is, and what it has done since the beginning. */
+struct state {
+    int32_t at; /* of the code, from the pc at the beginning */
+    place sp, fp;
+    place held; /* what the register of the number `holder` was given of the stack pointer */
+    uint8_t holder;
+    int32_t source;
+    int32_t highest;              /* that sp has been, while it was counted FROM_SP */
+    near saved[KYMO_SLOTS_SAVED]; /* what was read into it last; LOST: nothing */
+};
+
+struct follower {
+    struct kymo_stack_window *window;
+    uint64_t pc; /* at the beginning */
+    bool is_behind_call;
+    uint8_t branch_count;
+    uint32_t jump_count;
+    int32_t jumps[JUMPS_MAX];
+    struct state branches[BRANCHES_MAX];
+};
+
+enum verdict { GO_ON, RETURNS, LEADS_NOWHERE };
+
+/* The slot of a row that keeps the register of this number; -1: none does. */
+static int slot_of(unsigned number)
+{
+    return number == RBP   ? KYMO_SLOT_FP
+           : number == RBX ? KYMO_SLOT_RBX
+           : number >= R12 ? (int)(KYMO_SLOT_R12 + number - R12)
+                           : -1;
+}
+
+/* The operand's place, if it is counted from the stack or the frame pointer. */
+static place operand_of(const struct state *s, const struct kymo_instruction *i)
+{
+    if (i->is_plain && (i->rm == RSP || i->rm == RBP))
+        return plus(i->rm == RSP ? s->sp : s->fp, i->displacement);
+    return LOST;
+}
+
+static void move_sp(struct state *s, place to)
+{
+    if (base_of(to) == FROM_SP && offset_of(to) > s->highest)
+        s->highest = offset_of(to);
+    s->sp = to;
+}
+
+/* What lies between the stack pointer and the highest that it has been was put there since the
+ * beginning. Below the stack pointer a function that calls none may keep what it likes. */
+static bool is_put_there(const struct state *s, place p)
+{
+    return base_of(p) == FROM_SP && offset_of(p) < s->highest &&
+           (base_of(s->sp) != FROM_SP || offset_of(p) >= offset_of(s->sp));
+}
+
+/* A register that a callee saves is read from there. If it was put there since the beginning, it is
+ * the register's own value, or one that was restored before. */
+static void restore(struct state *s, unsigned number, place from)
+{
+    int slot = slot_of(number);
+    if (slot < 0)
+        return;
+    if (number == RBP)
+        s->fp = LOST;
+    if (!is_put_there(s, from))
+        s->saved[slot] = near_of(from);
+}
+
+static void pop(struct state *s, unsigned number)
+{
+    restore(s, number, s->sp);
+    move_sp(s, number == RSP ? LOST : plus(s->sp, 8));
+}
+
+/* The stack pointer becomes what the register has. That it is what it was at the beginning is
+ * believed. */
+static void take_sp(struct state *s, unsigned number)
+{
+    if (number == RBP) {
+        move_sp(s, s->fp);
+    } else if (number == s->holder) {
+        move_sp(s, s->held);
+    } else if (number != RSP) {
+        move_sp(s, FROM_REGISTER);
+        s->source = (int32_t)number;
+    }
+}
+
+/* A register is given the stack pointer. */
+static void hold_sp(struct state *s, unsigned number)
+{
+    if (number == RBP) {
+        s->fp = s->sp;
+    } else if (number != RSP) {
+        s->held = s->sp;
+        s->holder = (uint8_t)number;
+    }
+}
+
+/* The stack pointer becomes the word that lies there. */
+static void load_sp(struct state *s, place from)
+{
+    move_sp(s, base_of(from) == FROM_SP ? FROM_SLOT : LOST);
+    s->source = offset_of(from);
+}
+
+/* An instruction whose operands are rm and reg, or rm and an immediate. */
+static void take_operands(struct state *s, const struct kymo_instruction *i)
+{
+    bool to_sp = i->mod == 3 && i->rm == RSP;
+    switch (i->opcode) {
+    case 0x81:
+    case 0x83: /* add, or, adc, sbb, and, sub, xor, cmp */
+        if (!to_sp || (i->reg & 7) == 7)
+            return;
+        move_sp(s, (i->reg & 7) == 0   ? plus(s->sp, i->immediate)
+                   : (i->reg & 7) == 5 ? plus(s->sp, -(int64_t)i->immediate)
+                                       : LOST);
+        return;
+    case 0x89: /* mov to rm */
+        if (to_sp)
+            take_sp(s, i->reg);
+        else if (i->mod == 3 && i->reg == RSP)
+            hold_sp(s, i->rm);
+        else if (i->mod == 3 && i->rm == RBP)
+            s->fp = LOST;
+        return;
+    case 0x8b: /* mov to reg */
+        if (i->reg == RSP && i->mod == 3)
+            take_sp(s, i->rm);
+        else if (i->reg == RSP)
+            load_sp(s, operand_of(s, i));
+        else if (i->mod == 3 && i->rm == RSP)
+            hold_sp(s, i->reg);
+        else if (i->mod == 3 && i->reg == RBP)
+            s->fp = LOST;
+        else if (i->mod != 3)
+            restore(s, i->reg, operand_of(s, i));
+        return;
+    case 0x8d: /* lea */
+        if (i->reg == RSP)
+            move_sp(s, operand_of(s, i));
+        else if (i->reg == RBP)
+            s->fp = operand_of(s, i);
+        return;
+    case 0x8f: /* pop to memory */
+        move_sp(s, plus(s->sp, 8));
+        return;
+    case 0xff:
+        if ((i->reg & 7) == 6) /* push from memory */
+            move_sp(s, plus(s->sp, -8));
+        return;
+    case 0x03:
+    case 0x0b:
+    case 0x13:
+    case 0x1b:
+    case 0x23:
+    case 0x2b:
+    case 0x33:
+        if (i->reg == RSP)
+            move_sp(s, LOST);
+        return;
+    case 0x01:
+    case 0x09:
+    case 0x11:
+    case 0x19:
+    case 0x21:
+    case 0x29:
+    case 0x31:
+        if (to_sp)
+            move_sp(s, LOST);
+        return;
+    case 0x87: /* xchg */
+        if (to_sp || i->reg == RSP)
+            move_sp(s, LOST);
+        return;
+    }
+}
+
+/* Remembers where a jump leads; false: it was there before. */
+static bool is_new(struct follower *f, int32_t to)
+{
+    for (uint32_t i = 0; i < f->jump_count && i < JUMPS_MAX; i++)
+        if (f->jumps[i] == to)
+            return false;
+    f->jumps[f->jump_count++ % JUMPS_MAX] = to;
+    return true;
+}
+
+static enum verdict jump(struct follower *f, struct state *s, int32_t to)
+{
+    if (!is_new(f, to))
+        return LEADS_NOWHERE;
+    s->at = to;
+    return GO_ON;
+}
+
+/* Goes on ahead; where the branch leads is kept. */
+static void branch(struct follower *f, const struct state *s, int32_t to)
+{
+    if (f->branch_count == BRANCHES_MAX || !is_new(f, to))
+        return;
+    f->branches[f->branch_count] = *s;
+    f->branches[f->branch_count++].at = to;
+}
+
+/* target: of a branch. */
+static enum verdict take_one_byte(struct follower *f, struct state *s,
+                                  const struct kymo_instruction *i, int32_t target)
+{
+    switch (i->opcode) {
+    case 0x50 ... 0x57:
+    case 0x68: /* push of an immediate */
+    case 0x6a:
+    case 0x9c: /* pushf */
+        move_sp(s, plus(s->sp, -8));
+        return i->is_short ? LEADS_NOWHERE : GO_ON;
+    case 0x58 ... 0x5f:
+        pop(s, i->rm);
+        return i->is_short ? LEADS_NOWHERE : GO_ON;
+    case 0x9d: /* popf */
+        move_sp(s, plus(s->sp, 8));
+        return i->is_short ? LEADS_NOWHERE : GO_ON;
+    case 0x70 ... 0x7f:
+    case 0xe0 ... 0xe3: /* loop, jrcxz */
+        branch(f, s, target);
+        return GO_ON;
+    case 0xe8:
+        if (i->immediate == 0) /* a push of the next instruction's address */
+            move_sp(s, plus(s->sp, -8));
+        f->is_behind_call = true;
+        return GO_ON;
+    case 0xe9:
+    case 0xeb:
+        return jump(f, s, target);
+    case 0xc9: /* leave */
+        move_sp(s, s->fp);
+        pop(s, RBP);
+        return GO_ON;
+    case 0xc2:
+    case 0xc3:
+        return RETURNS;
+    case 0xc8:          /* enter */
+    case 0xca ... 0xcf: /* far returns, int3 */
+    case 0xf4:          /* hlt */
+        return LEADS_NOWHERE;
+    case 0xff:
+        if ((i->reg & 7) == 4 || (i->reg & 7) == 5) /* a jump that nothing here tells of */
+            return LEADS_NOWHERE;
+        f->is_behind_call = (i->reg & 7) == 2;
+        break;
+    }
+    if (i->has_modrm && (i->is_wide || i->opcode == 0xff || i->opcode == 0x8f))
+        take_operands(s, i);
+    return GO_ON;
+}
+
+/* The next instruction. */
+static enum verdict take(struct follower *f, struct state *s)
+{
+    struct kymo_instruction i;
+    uint64_t words[KYMO_INSTRUCTION_BYTES / 8] = {0};
+    const uint8_t *code = (const uint8_t *)words;
+    uint64_t pc = f->pc + (uint64_t)(int64_t)s->at;
+    int32_t target;
+    if (!kymo_window_load(f->window, pc, &words[0]))
+        return LEADS_NOWHERE;
+    (void)kymo_window_load(f->window, pc + sizeof words[0], &words[1]); /* not behind a mapping */
+    /* Padding behind a call: it does not return, and another function follows. */
+    if ((f->is_behind_call && kymo_nop_length(code)) || !kymo_instruction_read(code, &i) ||
+        __builtin_add_overflow(s->at, i.length, &s->at) ||
+        __builtin_add_overflow(s->at, i.immediate, &target))
+        return LEADS_NOWHERE;
+    f->is_behind_call = false;
+    if (i.map == KYMO_MAP_ONE_BYTE)
+        return take_one_byte(f, s, &i, target);
+    if (i.map == KYMO_MAP_0F && i.opcode >= 0x80 && i.opcode <= 0x8f)
+        branch(f, s, target);
+    return i.map == KYMO_MAP_0F && i.opcode == 0x0b ? LEADS_NOWHERE : GO_ON; /* ud2 */
+}
+
+static bool fits(int32_t bytes, unsigned bits)
+{
+    return bytes % 8 == 0 && bytes >= -(1 << (bits - 1)) && bytes < 1 << (bits - 1);
+}
+
+/* The row that this way to a return leaves. */
+static uint64_t row_of(const struct state *s)
+{
+    const place end = plus(s->sp, 8);
+    const int32_t cfa = offset_of(end);
+    uint64_t word = 0;
+    for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++) {
+        enum base base = (enum base)(s->saved[slot] & 7);
+        int32_t below = cfa - (s->saved[slot] & ~7);
+        if (base == FROM_LOST)
+            continue;
+        if (base != base_of(end) || below % 8 != 0 || below < 8 ||
+            below / 8 > (int32_t)KYMO_ROW_SAVE_MAX)
+            return KYMO_ROW_GAP;
+        word |= (uint64_t)below / 8 << (KYMO_ROW_SAVE_SHIFT + KYMO_ROW_SAVE_BITS * slot);
+    }
+    switch (base_of(end)) {
+    case FROM_SP:
+        return cfa >= 8 && fits(cfa, 20)
+                   ? word | (uint64_t)cfa << 44 | KYMO_REG_SP << 3 | KYMO_ROW_KIND_SP
+                   : KYMO_ROW_GAP;
+    case FROM_FP:
+        return fits(cfa, 20) ? word | (uint64_t)cfa << 44 | KYMO_REG_FP << 3 | KYMO_ROW_KIND_FP
+                             : KYMO_ROW_GAP;
+    case FROM_SLOT:
+        return fits(s->source, 15) && fits(cfa, 11)
+                   ? word | (uint64_t)(s->source / 8) << 52 | ((uint64_t)(cfa / 8) & 0xff) << 44 |
+                         KYMO_REG_SP << 3 | KYMO_ROW_KIND_DEREF
+                   : KYMO_ROW_GAP;
+    case FROM_REGISTER:
+        return fits(cfa, 20) ? word | (uint64_t)cfa << 44 | (uint64_t)dwarf_number[s->source] << 3 |
+                                   KYMO_ROW_KIND_REGISTER
+                             : KYMO_ROW_GAP;
+    default:
+        return KYMO_ROW_GAP;
+    }
+}
+
+uint64_t kymo_row_from_code(struct kymo_stack_window *window, uint64_t pc, bool is_return_address)
+{
+    struct follower f = {.window = window, .pc = pc, .is_behind_call = is_return_address};
+    struct state s = {.sp = FROM_SP, .fp = FROM_FP, .holder = RSP}; /* none */
+    for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
+        s.saved[slot] = LOST;
+    for (unsigned n = 0; n < INSTRUCTIONS_MAX; n++) {
+        enum verdict verdict = take(&f, &s);
+        uint64_t row = verdict == RETURNS ? row_of(&s) : KYMO_ROW_GAP;
+        if (row != KYMO_ROW_GAP)
+            return row;
+        if (verdict == GO_ON)
+            continue;
+        if (f.branch_count == 0)
+            return KYMO_ROW_GAP;
+        s = f.branches[--f.branch_count];
+        f.is_behind_call = false;
+    }
+    return KYMO_ROW_GAP;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/code_walk.h"
+
+#include <string.h>
+
+#include "arch/code_row.h"
+#include "arch/machine_code.h"
+#include "arch/row.h"
+#include "arch/system.h"
+
+/* The CFA that the row gives the frame; 0: it cannot be had. Of a frame that calls another one the
+ * walk has not restored all registers yet. */
+static uint64_t cfa_of(struct kymo_stack_window *window, const struct kymo_regs *regs, uint64_t sp,
+                       uint64_t fp, bool exact, uint64_t row)
+{
+    uint64_t value;
+    unsigned reg = kymo_row_register(row);
+    switch (kymo_row_kind(row)) {
+    case KYMO_ROW_KIND_SP:
+        return sp + kymo_row_offset(row);
+    case KYMO_ROW_KIND_FP:
+        return fp ? fp + kymo_row_offset(row) : 0;
+    case KYMO_ROW_KIND_REGISTER:
+        return exact || !(KYMO_REGS_ACROSS_CALLS >> reg & 1) ? regs->gpr[reg] + kymo_row_offset(row)
+                                                             : 0;
+    case KYMO_ROW_KIND_DEREF: /* from the stack pointer */
+        return kymo_window_load(window, sp + kymo_row_deref_at(row), &value)
+                   ? value + kymo_row_deref_add(row)
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
+bool kymo_code_is_behind_call(struct kymo_stack_window *window, uint64_t ip)
+{
+    uint64_t word;
+    uint8_t before[KYMO_CALL_BYTES];
+    if (!kymo_window_load(window, ip - sizeof word, &word))
+        return false;
+    memcpy(before, &word, sizeof before);
+    return kymo_ends_with_call(before);
+}
+
+uint64_t kymo_code_walk_row(struct kymo_stack_window *window, const struct kymo_regs *regs,
+                            uint64_t ip, uint64_t sp, uint64_t fp, bool exact)
+{
+    if (window->is_copy || !window->probe_allowed)
+        return KYMO_ROW_GAP;
+    uint64_t row = kymo_row_from_code(window, ip, !exact);
+    uint64_t cfa = cfa_of(window, regs, sp, fp, exact, row);
+    uint64_t caller;
+    return cfa != 0 && kymo_window_load(window, cfa - kymo_row_return_at(row), &caller) &&
+                   caller > KYMO_CODE_LOWEST && caller <= KYMO_CODE_HIGHEST &&
+                   kymo_code_is_behind_call(window, caller)
+               ? row
+               : KYMO_ROW_GAP;
+}
