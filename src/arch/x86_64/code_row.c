@@ -7,7 +7,7 @@
 #include "arch/row.h"
 
 enum {
-    INSTRUCTIONS_MAX = 4096, /* that are read for one row: some 50 us at most */
+    INSTRUCTIONS_MAX = 4096, /* that are read in one try: some 50 us at most */
     BRANCHES_MAX = 3,        /* that are kept, to be followed if the way ahead leads nowhere */
     JUMPS_MAX = 14,          /* that are remembered, so that no loop is followed for ever */
 };
@@ -76,6 +76,7 @@ struct follower {
     struct kymo_stack_window *window;
     uint64_t pc; /* at the beginning */
     bool is_behind_call;
+    bool keeps_farthest; /* branches, and not the first ones */
     uint8_t branch_count;
     uint32_t jump_count;
     int32_t jumps[JUMPS_MAX];
@@ -258,13 +259,22 @@ static enum verdict jump(struct follower *f, struct state *s, int32_t to)
     return GO_ON;
 }
 
-/* Goes on ahead; where the branch leads is kept. */
+/* Goes on ahead, and keeps where the branch leads. */
 static void branch(struct follower *f, const struct state *s, int32_t to)
 {
-    if (f->branch_count == BRANCHES_MAX || !is_new(f, to))
+    struct state *at = f->branches;
+    if ((f->branch_count == BRANCHES_MAX && !f->keeps_farthest) || !is_new(f, to))
         return;
-    f->branches[f->branch_count] = *s;
-    f->branches[f->branch_count++].at = to;
+    if (f->branch_count < BRANCHES_MAX) {
+        at += f->branch_count++;
+    } else {
+        for (unsigned i = 1; i < BRANCHES_MAX; i++)
+            at = f->branches[i].at < at->at ? &f->branches[i] : at;
+        if (to < at->at)
+            return;
+    }
+    *at = *s;
+    at->at = to;
 }
 
 /* target: of a branch. */
@@ -385,23 +395,36 @@ static uint64_t row_of(const struct state *s)
     }
 }
 
-uint64_t kymo_row_from_code(struct kymo_stack_window *window, uint64_t pc, bool is_return_address)
+static uint64_t follow(struct follower *f)
 {
-    struct follower f = {.window = window, .pc = pc, .is_behind_call = is_return_address};
     struct state s = {.sp = FROM_SP, .fp = FROM_FP, .holder = RSP}; /* none */
     for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
         s.saved[slot] = LOST;
     for (unsigned n = 0; n < INSTRUCTIONS_MAX; n++) {
-        enum verdict verdict = take(&f, &s);
+        enum verdict verdict = take(f, &s);
         uint64_t row = verdict == RETURNS ? row_of(&s) : KYMO_ROW_GAP;
         if (row != KYMO_ROW_GAP)
             return row;
         if (verdict == GO_ON)
             continue;
-        if (f.branch_count == 0)
+        if (f->branch_count == 0)
             return KYMO_ROW_GAP;
-        s = f.branches[--f.branch_count];
-        f.is_behind_call = false;
+        s = f->branches[--f->branch_count];
+        f->is_behind_call = false;
     }
     return KYMO_ROW_GAP;
+}
+
+uint64_t kymo_row_from_code(struct kymo_stack_window *window, uint64_t pc, bool is_return_address)
+{
+    uint64_t row = KYMO_ROW_GAP;
+    /* The way out is mostly near. In large loops it is a branch to the function's end. */
+    for (int farthest = 0; farthest < 2 && row == KYMO_ROW_GAP; farthest++) {
+        struct follower f = {.window = window,
+                             .pc = pc,
+                             .is_behind_call = is_return_address,
+                             .keeps_farthest = farthest};
+        row = follow(&f);
+    }
+    return row;
 }
