@@ -521,7 +521,12 @@ static KYMO_NOINLINE enum step step(struct walk *w)
             return STEP_END;
         if (w->walker->has_trampolines && step_trampoline(w) == STEP_ON)
             return STEP_ON;
-        return step_by_frame_pointer(w, false);
+        if (step_by_frame_pointer(w, false) == STEP_ON)
+            return STEP_ON;
+        /* Made by a JIT that keeps no frame pointer. The row is not kept: other code may come to
+         * lie there. */
+        uint64_t row = row_from_code(w);
+        return row == KYMO_ROW_GAP ? STEP_END : step_packed(w, row);
     }
     switch (kymo_row_kind(found.word)) {
     case KYMO_ROW_KIND_END:

@@ -328,10 +328,12 @@ static void unknown_stack_without_probe(void **state)
 
 /* ---- code without rows ---- */
 
-/* A function made at run time that keeps a frame pointer: push rbp; mov rsp, rbp; call *rdi; pop
- * rbp; ret. */
+/* Functions made at run time. One keeps a frame pointer: push rbp; mov rsp, rbp; call *rdi; pop
+ * rbp; ret. The other has rbp for itself: push rbp; mov 1, ebp; call *rdi; pop rbp; ret. */
 static const unsigned char jit_code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
-static uint64_t jit_address;
+static const unsigned char jit_code_without[] = {0x55, 0xbd, 1, 0, 0, 0, 0xff, 0xd7, 0x5d, 0xc3};
+static uint64_t jit_return;
+static uint32_t jit_notes;
 
 static __attribute__((noinline)) void check_through_jit(void)
 {
@@ -340,8 +342,8 @@ static __attribute__((noinline)) void check_through_jit(void)
     kymo_regs_here(&regs);
     size_t n = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
-    assert_true(result.notes & KYMO_WALK_BY_FRAME_POINTER);
-    assert_int_equal(pcs[1], jit_address + 6);
+    assert_int_equal(result.notes & KYMO_WALK_BY_FRAME_POINTER, jit_notes);
+    assert_int_equal(pcs[1], jit_return);
     assert_true(n >= 6);
 }
 
@@ -355,12 +357,18 @@ static __attribute__((noinline)) void call_jit(void (*code)(void (*)(void)))
 static void through_made_code(void **state)
 {
     (void)state;
-    void *code =
+    uint8_t *code =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(code != MAP_FAILED);
+    /* At one place, one after the other: what is found of one does not hold for the other. */
     memcpy(code, jit_code, sizeof jit_code);
-    jit_address = (uint64_t)(uintptr_t)code;
-    call_jit((void (*)(void (*)(void)))code);
+    jit_return = (uint64_t)(uintptr_t)code + 6;
+    jit_notes = KYMO_WALK_BY_FRAME_POINTER;
+    call_jit((void (*)(void (*)(void)))(uintptr_t)code);
+    memcpy(code, jit_code_without, sizeof jit_code_without);
+    jit_return = (uint64_t)(uintptr_t)code + 8;
+    jit_notes = 0;
+    call_jit((void (*)(void (*)(void)))(uintptr_t)code);
     munmap(code, 4096);
 }
 
