@@ -323,9 +323,12 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
     }
     if (walk.end == KYMO_WALK_BAD_STACK)
         note_bad_stack(s, copy, &walk);
-    else if (walk.end == KYMO_WALK_UNSUPPORTED || /* what was read of a file was not all */
-             walk.notes & KYMO_WALK_IN_GAP)       /* handlers look at the code as well */
+    else if (walk.end == KYMO_WALK_UNSUPPORTED) /* what was read of a file was not all */
         note_unfit(c);
+    else if (walk.notes & KYMO_WALK_IN_GAP)
+        /* A handler reads the code, too. Later processes of the program begin with copies all the
+         * same: any may come through such code once, as it ends in that of its start files. */
+        c->is_unfit = 1;
     else if (copy->regs.gpr[KYMO_REG_SP] < s->thread.stack_begin)
         note_used(s, s->thread.stack_begin - copy->regs.gpr[KYMO_REG_SP]);
     return kymo_wall_stacks_get(&c->stacks, c->pcs, n, &walk, stack);
