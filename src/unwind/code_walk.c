@@ -23,8 +23,9 @@ static uint64_t cfa_of(struct kymo_stack_window *window, const struct kymo_regs 
     case KYMO_ROW_KIND_REGISTER:
         return exact || !(KYMO_REGS_ACROSS_CALLS >> reg & 1) ? regs->gpr[reg] + kymo_row_offset(row)
                                                              : 0;
-    case KYMO_ROW_KIND_DEREF: /* from the stack pointer */
-        return kymo_window_load(window, sp + kymo_row_deref_at(row), &value)
+    case KYMO_ROW_KIND_DEREF:
+        return kymo_window_load(window, (reg == KYMO_REG_FP ? fp : sp) + kymo_row_deref_at(row),
+                                &value)
                    ? value + kymo_row_deref_add(row)
                    : 0;
     default:

@@ -198,6 +198,37 @@ static void finds_the_stack_in_the_stack(void **state)
     assert_int_equal(ROW(code, 1), KYMO_ROW_GAP);
 }
 
+/* As libjpeg's do: the frame pointer is aligned as well. */
+static void finds_the_stack_from_the_frame_pointer(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {
+        0x55,                         /*  0 push %rbp */
+        0x48, 0x89, 0xe0,             /*  1 mov %rsp,%rax */
+        0x48, 0x83, 0xec, 0x08,       /*  4 sub $8,%rsp */
+        0x48, 0x83, 0xe4, 0xe0,       /*  8 and $-32,%rsp */
+        0x48, 0x89, 0x04, 0x24,       /* 12 mov %rax,(%rsp) */
+        0x48, 0x89, 0xe5,             /* 16 mov %rsp,%rbp */
+        0x48, 0x8d, 0x64, 0x24, 0x80, /* 19 lea -128(%rsp),%rsp */
+        0x41, 0x54,                   /* 24 push %r12 */
+        0x31, 0xc0,                   /* 26 xor %eax,%eax */
+        0x41, 0x5c,                   /* 28 pop %r12 */
+        0x48, 0x89, 0xec,             /* 30 mov %rbp,%rsp */
+        0x5c,                         /* 33 pop %rsp */
+        0x5d,                         /* 34 pop %rbp */
+        0xc3,                         /* 35 ret */
+    };
+    for (size_t at = 26; at <= 30; at += 2) {
+        uint64_t row = ROW(code, at);
+        assert_int_equal(kymo_row_kind(row), KYMO_ROW_KIND_DEREF);
+        assert_int_equal(kymo_row_register(row), KYMO_REG_FP);
+        assert_int_equal(kymo_row_deref_at(row), 0);
+        assert_int_equal(kymo_row_deref_add(row), 16);
+        assert_int_equal(kymo_row_save(row, KYMO_SLOT_FP), 2);
+    }
+    assert_int_equal(kymo_row_register(ROW(code, 33)), KYMO_REG_SP);
+}
+
 /* Or in a register. */
 static void finds_the_stack_in_a_register(void **state)
 {
@@ -290,6 +321,7 @@ int main(void)
         cmocka_unit_test(as_unwind_information_says),
         cmocka_unit_test(counts_what_is_taken_off),
         cmocka_unit_test(finds_the_stack_in_the_stack),
+        cmocka_unit_test(finds_the_stack_from_the_frame_pointer),
         cmocka_unit_test(finds_the_stack_in_a_register),
         cmocka_unit_test(takes_a_frame_pointer_where_code_does),
         cmocka_unit_test(goes_round_loops_and_dead_ends),

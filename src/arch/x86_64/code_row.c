@@ -21,6 +21,7 @@ enum base {
     FROM_SP,       /* the stack pointer at the beginning */
     FROM_FP,       /* the frame pointer at the beginning */
     FROM_SLOT,     /* the word at `source` above the stack pointer at the beginning */
+    FROM_FP_SLOT,  /* the word at `source` above the frame pointer at the beginning */
     FROM_REGISTER, /* the register of the number `source`, at the beginning */
     FROM_LOST,     /* nothing that is known */
     FROM_FAR,      /* what is known, and not kept */
@@ -130,10 +131,22 @@ static void restore(struct state *s, unsigned number, place from)
         s->saved[slot] = near_of(from);
 }
 
+/* The stack pointer becomes the word that lies there. */
+static void load_sp(struct state *s, place from)
+{
+    move_sp(s, base_of(from) == FROM_SP   ? FROM_SLOT
+               : base_of(from) == FROM_FP ? FROM_FP_SLOT
+                                          : LOST);
+    s->source = offset_of(from);
+}
+
 static void pop(struct state *s, unsigned number)
 {
     restore(s, number, s->sp);
-    move_sp(s, number == RSP ? LOST : plus(s->sp, 8));
+    if (number == RSP)
+        load_sp(s, s->sp);
+    else
+        move_sp(s, plus(s->sp, 8));
 }
 
 /* The stack pointer becomes what the register has. That it is what it was at the beginning is
@@ -159,13 +172,6 @@ static void hold_sp(struct state *s, unsigned number)
         s->held = s->sp;
         s->holder = (uint8_t)number;
     }
-}
-
-/* The stack pointer becomes the word that lies there. */
-static void load_sp(struct state *s, place from)
-{
-    move_sp(s, base_of(from) == FROM_SP ? FROM_SLOT : LOST);
-    s->source = offset_of(from);
 }
 
 /* An instruction whose operands are rm and reg, or rm and an immediate. */
@@ -362,15 +368,17 @@ static uint64_t row_of(const struct state *s)
 {
     const place end = plus(s->sp, 8);
     const int32_t cfa = offset_of(end);
-    uint64_t word = 0;
+    uint64_t word = 0, reg;
     for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++) {
         enum base base = (enum base)(s->saved[slot] & 7);
         int32_t below = cfa - (s->saved[slot] & ~7);
-        if (base == FROM_LOST)
-            continue;
-        if (base != base_of(end) || below % 8 != 0 || below < 8 ||
-            below / 8 > (int32_t)KYMO_ROW_SAVE_MAX)
+        bool fits_word = base == base_of(end) && below % 8 == 0 && below >= 8 &&
+                         below / 8 <= (int32_t)KYMO_ROW_SAVE_MAX;
+        if (slot == KYMO_SLOT_FP && base != FROM_LOST && !fits_word)
             return KYMO_ROW_GAP;
+        /* Others that are counted from elsewhere are left out: hardly a caller needs them. */
+        if (base == FROM_LOST || !fits_word)
+            continue;
         word |= (uint64_t)below / 8 << (KYMO_ROW_SAVE_SHIFT + KYMO_ROW_SAVE_BITS * slot);
     }
     switch (base_of(end)) {
@@ -382,9 +390,11 @@ static uint64_t row_of(const struct state *s)
         return fits(cfa, 20) ? word | (uint64_t)cfa << 44 | KYMO_REG_FP << 3 | KYMO_ROW_KIND_FP
                              : KYMO_ROW_GAP;
     case FROM_SLOT:
+    case FROM_FP_SLOT:
+        reg = base_of(end) == FROM_SLOT ? KYMO_REG_SP : KYMO_REG_FP;
         return fits(s->source, 15) && fits(cfa, 11)
                    ? word | (uint64_t)(s->source / 8) << 52 | ((uint64_t)(cfa / 8) & 0xff) << 44 |
-                         KYMO_REG_SP << 3 | KYMO_ROW_KIND_DEREF
+                         reg << 3 | KYMO_ROW_KIND_DEREF
                    : KYMO_ROW_GAP;
     case FROM_REGISTER:
         return fits(cfa, 20) ? word | (uint64_t)cfa << 44 | (uint64_t)dwarf_number[s->source] << 3 |
