@@ -24,6 +24,8 @@ static uint64_t cfa_of(struct kymo_stack_window *window, const struct kymo_regs 
         return exact || !(KYMO_REGS_ACROSS_CALLS >> reg & 1) ? regs->gpr[reg] + kymo_row_offset(row)
                                                              : 0;
     case KYMO_ROW_KIND_DEREF:
+        if (reg == KYMO_REG_FP && fp == 0)
+            return 0;
         return kymo_window_load(window, (reg == KYMO_REG_FP ? fp : sp) + kymo_row_deref_at(row),
                                 &value)
                    ? value + kymo_row_deref_add(row)
@@ -51,7 +53,9 @@ uint64_t kymo_code_walk_row(struct kymo_stack_window *window, const struct kymo_
     uint64_t row = kymo_row_from_code(window, ip, !exact);
     uint64_t cfa = cfa_of(window, regs, sp, fp, exact, row);
     uint64_t caller;
-    return cfa != 0 && kymo_window_load(window, cfa - kymo_row_return_at(row), &caller) &&
+    bool is_above = cfa > sp || !kymo_window_is_own(window, sp) || !kymo_window_is_own(window, cfa);
+    return cfa != 0 && (cfa & 7) == 0 && is_above &&
+                   kymo_window_load(window, cfa - kymo_row_return_at(row), &caller) &&
                    caller > KYMO_CODE_LOWEST && caller <= KYMO_CODE_HIGHEST &&
                    kymo_code_is_behind_call(window, caller)
                ? row

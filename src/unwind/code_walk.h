@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_walk.h - the row of a frame of whose pc its module says nothing, from the module's code.
+ * code_walk.h - the row of a frame of whose pc no unwind information says anything, from the code.
  *
  * Layer:    unwind; above base
  * Flow:     unwind.c -> [code_walk] -> arch/code_row.h

@@ -16,7 +16,8 @@
  *
  * Memory that another thread unmaps between the probe and the read would fault. Only a stack
  * pointer that points neither into the thread's stack nor into a stack that is in use can lead
- * there.
+ * there, or a word on it that is no return address. Code is followed only while no library is being
+ * closed.
  */
 #ifndef KYMO_UNWIND_STACK_WINDOW_H
 #define KYMO_UNWIND_STACK_WINDOW_H
@@ -28,6 +29,7 @@
 #include "base/attr.h"
 
 #define KYMO_PROBES_PER_WALK 64u
+#define KYMO_INSTRUCTIONS_PER_WALK 16384u /* some 400 us at most */
 #define KYMO_PROBE_PAGE ((uint64_t)KYMO_ARCH_PAGE_BYTES)
 
 struct kymo_stack_window {
@@ -40,7 +42,8 @@ struct kymo_stack_window {
     uint64_t shift;   /* from an address to where it is read: 0, or that of the copy */
     uint64_t missing; /* of a copy: the first address that was not in it, 0: none */
     uint32_t probes_left;
-    uint32_t notes; /* KYMO_WALK_BY_PROBE, KYMO_WALK_PROBE_REFUSED */
+    uint32_t instructions_left; /* of code that may be followed (arch/code_row.h) */
+    uint32_t notes;             /* KYMO_WALK_BY_PROBE, KYMO_WALK_PROBE_REFUSED */
     bool probe_allowed;
     bool is_copy;
 };

@@ -122,10 +122,18 @@ static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
 static uint64_t row_from_code(struct walk *w)
 {
     uint64_t fp = w->known & BIT(KYMO_REG_FP) ? w->fp : 0;
-    bool may_close = w->options & KYMO_WALK_WHILE_CLOSING && !is_stable(w->walker, w->ip);
-    if (may_close || in_entry_code(w->walker, w->ip))
+    if (w->options & KYMO_WALK_WHILE_CLOSING || in_entry_code(w->walker, w->ip))
         return KYMO_ROW_GAP;
     return kymo_code_walk_row(&w->window, w->regs, w->ip, w->sp, fp, w->exact);
+}
+
+/* Whether what was found in the code holds for other frames at this pc: not if the means to look
+ * have run out, nor if it rests on a register that callees may change. */
+static bool is_true_of_pc(const struct walk *w, uint64_t row)
+{
+    if (row == KYMO_ROW_GAP)
+        return w->window.probes_left && w->window.instructions_left;
+    return w->exact || kymo_row_kind(row) != KYMO_ROW_KIND_REGISTER;
 }
 
 /* Looks in the cache, the tables, the module, its code, in this order. KYMO_ROW_NONE in word means
@@ -174,9 +182,12 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
                 return;
             }
         }
-        if (word == KYMO_ROW_GAP)
+        bool is_kept = word != KYMO_ROW_INTERPRET;
+        if (word == KYMO_ROW_GAP) {
             word = row_from_code(w);
-        if (walker->cache && word != KYMO_ROW_INTERPRET)
+            is_kept = is_true_of_pc(w, word);
+        }
+        if (walker->cache && is_kept)
             kymo_row_cache_put(walker->cache, kymo_row_set_mask(walker->cache_mask),
                                w->generation_key, w->ip, w->ip - look, word);
     }
@@ -644,6 +655,7 @@ size_t kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *r
         .window = {.bounds_lo = stack ? stack->lo : 0,
                    .bounds_hi = stack ? stack->hi : 0,
                    .probes_left = KYMO_PROBES_PER_WALK,
+                   .instructions_left = KYMO_INSTRUCTIONS_PER_WALK,
                    .probe_allowed = kymo_load_relaxed(&walker->probe_allowed) != 0},
     };
     if (outside) {

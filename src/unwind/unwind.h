@@ -34,13 +34,14 @@ struct kymo_stack_bounds {
 
 /* Why a walk ended. */
 enum kymo_walk_end {
-    KYMO_WALK_COMPLETE,  /* the outermost frame: its return address is undefined or 0, or it is
-                          * the entry code of the program or of ld.so */
-    KYMO_WALK_DEPTH,     /* max frames were found and there are more */
-    KYMO_WALK_NO_ROW,    /* a module has nothing to say about this pc, nor does the frame pointer */
-    KYMO_WALK_BAD_STACK, /* the next frame would lie in memory that may not be read, or not above
-                          * this one */
-    KYMO_WALK_NO_MODULE, /* the pc lies in no module, and the frame pointer does not help */
+    KYMO_WALK_COMPLETE,    /* the outermost frame: its return address is undefined or 0, or it is
+                            * the entry code of the program or of ld.so */
+    KYMO_WALK_DEPTH,       /* max frames were found and there are more */
+    KYMO_WALK_NO_ROW,      /* a module has nothing to say about this pc, nor have its code and the
+                            * frame pointer */
+    KYMO_WALK_BAD_STACK,   /* the next frame would lie in memory that may not be read, or not above
+                            * this one */
+    KYMO_WALK_NO_MODULE,   /* the pc lies in no module; frame pointer and code do not help */
     KYMO_WALK_UNSUPPORTED, /* the module's unwind information is broken or uses what we do not do */
     KYMO_WALK_END_COUNT
 };

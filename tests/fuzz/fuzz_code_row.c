@@ -22,7 +22,8 @@ static void check(int condition)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct kymo_stack_window window = {.own_lo = (uint64_t)(uintptr_t)data,
-                                       .own_hi = (uint64_t)(uintptr_t)data + len};
+                                       .own_hi = (uint64_t)(uintptr_t)data + len,
+                                       .instructions_left = 1u << 20};
     for (size_t at = 0; at < len && at < 64; at++) {
         struct kymo_instruction i;
         uint8_t bytes[KYMO_INSTRUCTION_BYTES] = {0};

@@ -7,9 +7,9 @@
 #include "arch/row.h"
 
 enum {
-    INSTRUCTIONS_MAX = 4096, /* that are read in one try: some 50 us at most */
+    INSTRUCTIONS_MAX = 4096, /* that are read in one try: some 100 us at most */
     BRANCHES_MAX = 3,        /* that are kept, to be followed if the way ahead leads nowhere */
-    JUMPS_MAX = 14,          /* that are remembered, so that no loop is followed for ever */
+    JUMPS_MAX = 4,           /* that are remembered, so that no loop is followed for ever */
 };
 
 /* The processor's numbers, and those of DWARF for them. */
@@ -49,7 +49,8 @@ static place plus(place p, int64_t bytes)
     return sum < -(1 << 27) || sum >= 1 << 27 ? LOST : (place)(sum * 8 + base_of(p));
 }
 
-/* The same of a word that lies near, whose distance has no low bits. */
+/* The same of a word that lies near, whose distance has no low bits: -16 from the frame pointer is
+ * -16 | FROM_FP. */
 typedef int16_t near;
 
 #define FAR ((near)FROM_FAR)
@@ -68,9 +69,15 @@ struct state {
     place sp, fp;
     place held; /* what the register of the number `holder` was given of the stack pointer */
     uint8_t holder;
-    int32_t source;
+    bool has_source;
+    uint8_t
+        pushed; /* mask of slots whose register was pushed since the beginning, and not taken off */
+    uint8_t loaded;               /* those of them that something was loaded into since then */
+    int32_t source;               /* of the one base that needs it */
     int32_t highest;              /* that sp has been, while it was counted FROM_SP */
+    int32_t highest_of_other;     /* the same, since it is counted from what it is now */
     near saved[KYMO_SLOTS_SAVED]; /* what was read into it last; LOST: nothing */
+    near fp_stored;               /* where the frame pointer was stored since the beginning */
 };
 
 struct follower {
@@ -107,42 +114,74 @@ static void move_sp(struct state *s, place to)
 {
     if (base_of(to) == FROM_SP && offset_of(to) > s->highest)
         s->highest = offset_of(to);
+    if (base_of(to) != base_of(s->sp) || offset_of(to) > s->highest_of_other)
+        s->highest_of_other = offset_of(to);
     s->sp = to;
+}
+
+/* sp is counted from something that needs a number; there is one such thing for a row. */
+static void count_from(struct state *s, enum base base, int32_t source)
+{
+    move_sp(s, s->has_source ? LOST : (place)base);
+    s->source = s->has_source ? s->source : source;
+    s->has_source = true;
+}
+
+/* The stack pointer becomes the word that lies there. */
+static void load_sp(struct state *s, place from)
+{
+    if (base_of(from) == FROM_SP)
+        count_from(s, FROM_SLOT, offset_of(from));
+    else if (base_of(from) == FROM_FP)
+        count_from(s, FROM_FP_SLOT, offset_of(from));
+    else
+        move_sp(s, LOST);
 }
 
 /* What lies between the stack pointer and the highest that it has been was put there since the
  * beginning. Below the stack pointer a function that calls none may keep what it likes. */
 static bool is_put_there(const struct state *s, place p)
 {
-    return base_of(p) == FROM_SP && offset_of(p) < s->highest &&
-           (base_of(s->sp) != FROM_SP || offset_of(p) >= offset_of(s->sp));
+    if (base_of(p) != base_of(s->sp))
+        return base_of(p) == FROM_SP && offset_of(p) < s->highest;
+    return offset_of(p) >= offset_of(s->sp) &&
+           offset_of(p) < (base_of(p) == FROM_SP ? s->highest : s->highest_of_other);
 }
 
-/* A register that a callee saves is read from there. If it was put there since the beginning, it is
- * the register's own value, or one that was restored before. */
-static void restore(struct state *s, unsigned number, place from)
+/* A register that a callee saves is read from there. If that was put there since the beginning, it
+ * is the register's own value, or one that was restored before. What is loaded into one that was
+ * pushed is the function's own: the pop follows. */
+static void restore(struct state *s, unsigned number, place from, bool is_pop)
 {
     int slot = slot_of(number);
     if (slot < 0)
         return;
+    const uint8_t bit = (uint8_t)(1u << slot);
     if (number == RBP)
         s->fp = LOST;
-    if (!is_put_there(s, from))
-        s->saved[slot] = near_of(from);
+    if (!is_pop && s->pushed & bit) {
+        s->loaded |= bit;
+        return;
+    }
+    s->pushed &= (uint8_t)~bit;
+    s->loaded &= (uint8_t)~bit;
+    if (is_put_there(s, from) ||
+        (number == RBP && s->fp_stored != LOST && s->fp_stored == near_of(from)))
+        return;
+    s->saved[slot] = base_of(from) == FROM_LOST ? FAR : near_of(from);
 }
 
-/* The stack pointer becomes the word that lies there. */
-static void load_sp(struct state *s, place from)
+static void push(struct state *s, unsigned number)
 {
-    move_sp(s, base_of(from) == FROM_SP   ? FROM_SLOT
-               : base_of(from) == FROM_FP ? FROM_FP_SLOT
-                                          : LOST);
-    s->source = offset_of(from);
+    int slot = slot_of(number);
+    if (slot >= 0)
+        s->pushed |= (uint8_t)(1u << slot);
+    move_sp(s, plus(s->sp, -8));
 }
 
 static void pop(struct state *s, unsigned number)
 {
-    restore(s, number, s->sp);
+    restore(s, number, s->sp, true);
     if (number == RSP)
         load_sp(s, s->sp);
     else
@@ -153,14 +192,12 @@ static void pop(struct state *s, unsigned number)
  * believed. */
 static void take_sp(struct state *s, unsigned number)
 {
-    if (number == RBP) {
+    if (number == RBP)
         move_sp(s, s->fp);
-    } else if (number == s->holder) {
+    else if (number == s->holder)
         move_sp(s, s->held);
-    } else if (number != RSP) {
-        move_sp(s, FROM_REGISTER);
-        s->source = (int32_t)number;
-    }
+    else if (number != RSP)
+        count_from(s, FROM_REGISTER, (int32_t)number);
 }
 
 /* A register is given the stack pointer. */
@@ -171,6 +208,15 @@ static void hold_sp(struct state *s, unsigned number)
     } else if (number != RSP) {
         s->held = s->sp;
         s->holder = (uint8_t)number;
+    }
+}
+
+static void load(struct state *s, unsigned number, place from)
+{
+    restore(s, number, from, false);
+    if (slot_of(number) < 0) { /* and so it is no longer what it was at the beginning */
+        s->holder = (uint8_t)number;
+        s->held = LOST;
     }
 }
 
@@ -188,6 +234,8 @@ static void take_operands(struct state *s, const struct kymo_instruction *i)
                                        : LOST);
         return;
     case 0x89: /* mov to rm */
+        if (i->mod != 3 && i->reg == RBP && s->fp_stored == LOST)
+            s->fp_stored = near_of(operand_of(s, i));
         if (to_sp)
             take_sp(s, i->reg);
         else if (i->mod == 3 && i->reg == RSP)
@@ -205,7 +253,7 @@ static void take_operands(struct state *s, const struct kymo_instruction *i)
         else if (i->mod == 3 && i->reg == RBP)
             s->fp = LOST;
         else if (i->mod != 3)
-            restore(s, i->reg, operand_of(s, i));
+            load(s, i->reg, operand_of(s, i));
         return;
     case 0x8d: /* lea */
         if (i->reg == RSP)
@@ -247,48 +295,63 @@ static void take_operands(struct state *s, const struct kymo_instruction *i)
     }
 }
 
-/* Remembers where a jump leads; false: it was there before. */
-static bool is_new(struct follower *f, int32_t to)
+static bool is_known(const struct follower *f, int32_t to)
 {
     for (uint32_t i = 0; i < f->jump_count && i < JUMPS_MAX; i++)
         if (f->jumps[i] == to)
-            return false;
-    f->jumps[f->jump_count++ % JUMPS_MAX] = to;
-    return true;
+            return true;
+    return false;
 }
 
-static enum verdict jump(struct follower *f, struct state *s, int32_t to)
+/* Where a jump or a branch leads; false: nowhere, or where it has led before, as round a loop. */
+static bool is_new_target(const struct follower *f, const struct state *s,
+                          const struct kymo_instruction *i, int32_t *to)
 {
-    if (!is_new(f, to))
+    return !__builtin_add_overflow(s->at, i->immediate, to) && !is_known(f, *to);
+}
+
+static void remember(struct follower *f, int32_t to)
+{
+    f->jumps[f->jump_count++ % JUMPS_MAX] = to;
+}
+
+static enum verdict jump(struct follower *f, struct state *s, const struct kymo_instruction *i)
+{
+    int32_t to;
+    if (!is_new_target(f, s, i, &to))
         return LEADS_NOWHERE;
+    remember(f, to);
     s->at = to;
     return GO_ON;
 }
 
 /* Goes on ahead, and keeps where the branch leads. */
-static void branch(struct follower *f, const struct state *s, int32_t to)
+static void branch(struct follower *f, const struct state *s, const struct kymo_instruction *i)
 {
     struct state *at = f->branches;
-    if ((f->branch_count == BRANCHES_MAX && !f->keeps_farthest) || !is_new(f, to))
+    int32_t to;
+    if ((f->branch_count == BRANCHES_MAX && !f->keeps_farthest) || !is_new_target(f, s, i, &to))
         return;
     if (f->branch_count < BRANCHES_MAX) {
         at += f->branch_count++;
     } else {
-        for (unsigned i = 1; i < BRANCHES_MAX; i++)
-            at = f->branches[i].at < at->at ? &f->branches[i] : at;
+        for (unsigned k = 1; k < BRANCHES_MAX; k++)
+            at = f->branches[k].at < at->at ? &f->branches[k] : at;
         if (to < at->at)
             return;
     }
+    remember(f, to);
     *at = *s;
     at->at = to;
 }
 
-/* target: of a branch. */
 static enum verdict take_one_byte(struct follower *f, struct state *s,
-                                  const struct kymo_instruction *i, int32_t target)
+                                  const struct kymo_instruction *i)
 {
     switch (i->opcode) {
     case 0x50 ... 0x57:
+        push(s, i->rm);
+        return i->is_short ? LEADS_NOWHERE : GO_ON;
     case 0x68: /* push of an immediate */
     case 0x6a:
     case 0x9c: /* pushf */
@@ -302,8 +365,11 @@ static enum verdict take_one_byte(struct follower *f, struct state *s,
         return i->is_short ? LEADS_NOWHERE : GO_ON;
     case 0x70 ... 0x7f:
     case 0xe0 ... 0xe3: /* loop, jrcxz */
-        branch(f, s, target);
+        branch(f, s, i);
         return GO_ON;
+    case 0x91 ... 0x97: /* xchg with rax */
+    case 0xb8 ... 0xbf: /* mov of an immediate */
+        return i->rm == RSP ? LEADS_NOWHERE : GO_ON;
     case 0xe8:
         if (i->immediate == 0) /* a push of the next instruction's address */
             move_sp(s, plus(s->sp, -8));
@@ -311,7 +377,7 @@ static enum verdict take_one_byte(struct follower *f, struct state *s,
         return GO_ON;
     case 0xe9:
     case 0xeb:
-        return jump(f, s, target);
+        return jump(f, s, i);
     case 0xc9: /* leave */
         move_sp(s, s->fp);
         pop(s, RBP);
@@ -334,6 +400,24 @@ static enum verdict take_one_byte(struct follower *f, struct state *s,
     return GO_ON;
 }
 
+static enum verdict take_0f(struct follower *f, const struct state *s,
+                            const struct kymo_instruction *i)
+{
+    switch (i->opcode) {
+    case 0x0b: /* ud2, ud1, ud0 */
+    case 0xb9:
+    case 0xff:
+    case 0xa0: /* push and pop of fs and gs */
+    case 0xa1:
+    case 0xa8:
+    case 0xa9:
+        return LEADS_NOWHERE;
+    case 0x80 ... 0x8f:
+        branch(f, s, i);
+    }
+    return GO_ON;
+}
+
 /* The next instruction. */
 static enum verdict take(struct follower *f, struct state *s)
 {
@@ -341,21 +425,17 @@ static enum verdict take(struct follower *f, struct state *s)
     uint64_t words[KYMO_INSTRUCTION_BYTES / 8] = {0};
     const uint8_t *code = (const uint8_t *)words;
     uint64_t pc = f->pc + (uint64_t)(int64_t)s->at;
-    int32_t target;
     if (!kymo_window_load(f->window, pc, &words[0]))
         return LEADS_NOWHERE;
     (void)kymo_window_load(f->window, pc + sizeof words[0], &words[1]); /* not behind a mapping */
     /* Padding behind a call: it does not return, and another function follows. */
     if ((f->is_behind_call && kymo_nop_length(code)) || !kymo_instruction_read(code, &i) ||
-        __builtin_add_overflow(s->at, i.length, &s->at) ||
-        __builtin_add_overflow(s->at, i.immediate, &target))
+        __builtin_add_overflow(s->at, i.length, &s->at))
         return LEADS_NOWHERE;
     f->is_behind_call = false;
     if (i.map == KYMO_MAP_ONE_BYTE)
-        return take_one_byte(f, s, &i, target);
-    if (i.map == KYMO_MAP_0F && i.opcode >= 0x80 && i.opcode <= 0x8f)
-        branch(f, s, target);
-    return i.map == KYMO_MAP_0F && i.opcode == 0x0b ? LEADS_NOWHERE : GO_ON; /* ud2 */
+        return take_one_byte(f, s, &i);
+    return i.map == KYMO_MAP_0F ? take_0f(f, s, &i) : GO_ON;
 }
 
 static bool fits(int32_t bytes, unsigned bits)
@@ -374,9 +454,10 @@ static uint64_t row_of(const struct state *s)
         int32_t below = cfa - (s->saved[slot] & ~7);
         bool fits_word = base == base_of(end) && below % 8 == 0 && below >= 8 &&
                          below / 8 <= (int32_t)KYMO_ROW_SAVE_MAX;
-        if (slot == KYMO_SLOT_FP && base != FROM_LOST && !fits_word)
+        if (slot == KYMO_SLOT_FP && (s->loaded & 1u << slot || (base != FROM_LOST && !fits_word)))
             return KYMO_ROW_GAP;
-        /* Others that are counted from elsewhere are left out: hardly a caller needs them. */
+        /* Others that are counted from elsewhere are left out, and then taken for unchanged, which
+         * is wrong: hardly a caller needs them. */
         if (base == FROM_LOST || !fits_word)
             continue;
         word |= (uint64_t)below / 8 << (KYMO_ROW_SAVE_SHIFT + KYMO_ROW_SAVE_BITS * slot);
@@ -410,7 +491,9 @@ static uint64_t follow(struct follower *f)
     struct state s = {.sp = FROM_SP, .fp = FROM_FP, .holder = RSP}; /* none */
     for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
         s.saved[slot] = LOST;
-    for (unsigned n = 0; n < INSTRUCTIONS_MAX; n++) {
+    s.fp_stored = LOST;
+    for (unsigned n = 0; n < INSTRUCTIONS_MAX && f->window->instructions_left; n++) {
+        f->window->instructions_left--;
         enum verdict verdict = take(f, &s);
         uint64_t row = verdict == RETURNS ? row_of(&s) : KYMO_ROW_GAP;
         if (row != KYMO_ROW_GAP)

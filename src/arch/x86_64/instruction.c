@@ -185,6 +185,8 @@ static unsigned form_of_0f(uint8_t op)
     case 0x36:
     case 0x39:
     case 0x3b ... 0x3f:
+    case 0x78: /* of AMD with two immediates, of virtual machines */
+    case 0x79:
     case 0xa6:
     case 0xa7:
         return BAD;
@@ -355,6 +357,7 @@ bool kymo_instruction_read(const uint8_t bytes[KYMO_INSTRUCTION_BYTES],
         out->is_short = false;
     } else if (bytes[at] != 0x0f) {
         out->is_wide = rex & 8;
+        out->is_short &= !out->is_wide;
         form = form_of_one_byte(bytes[at]);
     } else if (bytes[++at] == 0x38 || bytes[at] == 0x3a) {
         form = bytes[at] == 0x3a ? MODRM | IMM8 : MODRM;

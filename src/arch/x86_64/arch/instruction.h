@@ -26,7 +26,8 @@
 enum kymo_opcode_map {
     KYMO_MAP_ONE_BYTE,
     KYMO_MAP_0F,
-    KYMO_MAP_OTHER, /* 0F 38, 0F 3A, and all with a VEX, EVEX or XOP prefix: none moves a stack */
+    KYMO_MAP_OTHER, /* 0F 38, 0F 3A, and all with a VEX, EVEX or XOP prefix, by which nobody moves a
+                     * stack */
 };
 
 struct kymo_instruction {
@@ -37,9 +38,8 @@ struct kymo_instruction {
     bool is_short; /* 66 */
     bool has_modrm;
     uint8_t mod; /* of the ModRM byte: 3: rm is a register */
-    uint8_t
-        reg; /* 0 to 15, by the processor's numbers; for some an extension of the opcode in 0-7 */
-    uint8_t rm;    /* the same; without a ModRM byte the register that the opcode's low bits name */
+    uint8_t reg; /* 0 to 15, by the processor's numbers; its low three bits may extend the opcode */
+    uint8_t rm;  /* the same; without a ModRM byte the register that the opcode's low bits name */
     bool is_plain; /* the operand in memory is register rm and displacement, nothing else */
     int32_t displacement;
     int32_t immediate; /* of at most four bytes, sign-extended; 0: none, or a longer one */
