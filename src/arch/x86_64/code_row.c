@@ -8,8 +8,8 @@
 
 enum {
     INSTRUCTIONS_MAX = 4096, /* that are read in one try: some 100 us at most */
-    BRANCHES_MAX = 3,        /* that are kept, to be followed if the way ahead leads nowhere */
-    JUMPS_MAX = 4,           /* that are remembered, so that no loop is followed for ever */
+    BRANCHES_MAX = 2,        /* that are kept, to be followed if the way ahead leads nowhere */
+    JUMPS_MAX = 5,           /* that are remembered, so that no loop is followed for ever */
 };
 
 /* The processor's numbers, and those of DWARF for them. */
@@ -70,9 +70,9 @@ struct state {
     place held; /* what the register of the number `holder` was given of the stack pointer */
     uint8_t holder;
     bool has_source;
-    uint8_t
-        pushed; /* mask of slots whose register was pushed since the beginning, and not taken off */
-    uint8_t loaded;               /* those of them that something was loaded into since then */
+    /* Masks of slots: whose register was pushed since the beginning, and not taken off; those of
+     * them that something was loaded into since then. */
+    uint8_t pushed, loaded;
     int32_t source;               /* of the one base that needs it */
     int32_t highest;              /* that sp has been, while it was counted FROM_SP */
     int32_t highest_of_other;     /* the same, since it is counted from what it is now */
@@ -165,10 +165,10 @@ static void restore(struct state *s, unsigned number, place from, bool is_pop)
     }
     s->pushed &= (uint8_t)~bit;
     s->loaded &= (uint8_t)~bit;
-    if (is_put_there(s, from) ||
-        (number == RBP && s->fp_stored != LOST && s->fp_stored == near_of(from)))
+    const near at = base_of(from) == FROM_LOST ? FAR : near_of(from);
+    if (is_put_there(s, from) || (number == RBP && at != FAR && at == s->fp_stored))
         return;
-    s->saved[slot] = base_of(from) == FROM_LOST ? FAR : near_of(from);
+    s->saved[slot] = at;
 }
 
 static void push(struct state *s, unsigned number)
