@@ -85,6 +85,7 @@ struct follower {
     uint64_t pc; /* at the beginning */
     bool is_behind_call;
     bool keeps_farthest; /* branches, and not the first ones */
+    bool has_left_out;   /* a branch: there was no room for it */
     uint8_t branch_count;
     uint32_t jump_count;
     int32_t jumps[JUMPS_MAX];
@@ -330,7 +331,11 @@ static void branch(struct follower *f, const struct state *s, const struct kymo_
 {
     struct state *at = f->branches;
     int32_t to;
-    if ((f->branch_count == BRANCHES_MAX && !f->keeps_farthest) || !is_new_target(f, s, i, &to))
+    if (f->branch_count == BRANCHES_MAX && !f->keeps_farthest) {
+        f->has_left_out = true;
+        return;
+    }
+    if (!is_new_target(f, s, i, &to))
         return;
     if (f->branch_count < BRANCHES_MAX) {
         at += f->branch_count++;
@@ -511,13 +516,15 @@ static uint64_t follow(struct follower *f)
 uint64_t kymo_row_from_code(struct kymo_stack_window *window, uint64_t pc, bool is_return_address)
 {
     uint64_t row = KYMO_ROW_GAP;
+    bool has_left_out = true;
     /* The way out is mostly near. In large loops it is a branch to the function's end. */
-    for (int farthest = 0; farthest < 2 && row == KYMO_ROW_GAP; farthest++) {
+    for (int farthest = 0; farthest < 2 && row == KYMO_ROW_GAP && has_left_out; farthest++) {
         struct follower f = {.window = window,
                              .pc = pc,
                              .is_behind_call = is_return_address,
                              .keeps_farthest = farthest};
         row = follow(&f);
+        has_left_out = f.has_left_out;
     }
     return row;
 }
