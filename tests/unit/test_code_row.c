@@ -151,6 +151,17 @@ static void assert_row(uint64_t row, unsigned kind, int64_t offset)
     assert_int_equal((int64_t)kymo_row_offset(row), offset);
 }
 
+/* The CFA is 16 above the word that lies at `at` above the register; the frame pointer is below the
+ * return address. */
+static void assert_deref(uint64_t row, unsigned reg, int64_t at)
+{
+    assert_int_equal(kymo_row_kind(row), KYMO_ROW_KIND_DEREF);
+    assert_int_equal(kymo_row_register(row), reg);
+    assert_int_equal(kymo_row_deref_at(row), at);
+    assert_int_equal(kymo_row_deref_add(row), 16);
+    assert_int_equal(kymo_row_save(row, KYMO_SLOT_FP), 2);
+}
+
 static void counts_what_is_taken_off(void **state)
 {
     (void)state;
@@ -195,14 +206,8 @@ static void finds_the_stack_in_the_stack(void **state)
         0x5d,                         /* 24 pop %rbp */
         0xc3,                         /* 25 ret */
     };
-    for (size_t at = 17; at <= 19; at += 2) {
-        uint64_t row = ROW(code, at);
-        assert_int_equal(kymo_row_kind(row), KYMO_ROW_KIND_DEREF);
-        assert_int_equal(kymo_row_register(row), KYMO_REG_SP);
-        assert_int_equal(kymo_row_deref_at(row), 56);
-        assert_int_equal(kymo_row_deref_add(row), 16);
-        assert_int_equal(kymo_row_save(row, KYMO_SLOT_FP), 2);
-    }
+    for (size_t at = 17; at <= 19; at += 2)
+        assert_deref(ROW(code, at), KYMO_REG_SP, 56);
     /* Before, what the stack pointer will be after the alignment is not known. */
     assert_int_equal(ROW(code, 1), KYMO_ROW_GAP);
 }
@@ -227,14 +232,8 @@ static void finds_the_stack_from_the_frame_pointer(void **state)
         0x5d,                         /* 34 pop %rbp */
         0xc3,                         /* 35 ret */
     };
-    for (size_t at = 26; at <= 30; at += 2) {
-        uint64_t row = ROW(code, at);
-        assert_int_equal(kymo_row_kind(row), KYMO_ROW_KIND_DEREF);
-        assert_int_equal(kymo_row_register(row), KYMO_REG_FP);
-        assert_int_equal(kymo_row_deref_at(row), 0);
-        assert_int_equal(kymo_row_deref_add(row), 16);
-        assert_int_equal(kymo_row_save(row, KYMO_SLOT_FP), 2);
-    }
+    for (size_t at = 26; at <= 30; at += 2)
+        assert_deref(ROW(code, at), KYMO_REG_FP, 0);
     assert_int_equal(kymo_row_register(ROW(code, 33)), KYMO_REG_SP);
 }
 
