@@ -61,13 +61,10 @@ const kymo_allocation *kymo_profile_allocations(const kymo_profile *profile, uin
     return *count ? profile->allocations.data[process].rows.data : NULL;
 }
 
-static void permute(kymo_allocation_rows *a, kymo_allocation *sorted, struct kymo_time_order *order,
-                    uint32_t *place)
+static void permute(kymo_allocation_rows *a, kymo_allocation *sorted,
+                    const struct kymo_time_order *order, uint32_t *place)
 {
     size_t count = a->rows.len;
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct kymo_time_order){a->rows.data[i].time_ns, i};
-    qsort(order, count, sizeof *order, kymo_time_order_compare);
     for (size_t i = 0; i < count; i++)
         place[order[i].from] = (uint32_t)i;
     for (size_t i = 0; i < count; i++) {
@@ -86,10 +83,11 @@ kymo_err kymo_allocation_rows_sort(kymo_allocation_rows *a)
     size_t count = a->rows.len;
     if (!a->unsorted)
         return KYMO_OK;
-    struct kymo_time_order *order = malloc(count * sizeof *order);
+    struct kymo_time_order *order;
+    KYMO_TRY(kymo_time_order_make(&a->rows.data[0].time_ns, sizeof *a->rows.data, count, &order));
     uint32_t *place = malloc(count * sizeof *place);
     kymo_allocation *sorted = malloc(count * sizeof *sorted);
-    kymo_err err = order && place && sorted ? KYMO_OK : KYMO_E_NOMEM;
+    kymo_err err = place && sorted ? KYMO_OK : KYMO_E_NOMEM;
     if (err == KYMO_OK)
         permute(a, sorted, order, place);
     else

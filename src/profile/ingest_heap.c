@@ -489,12 +489,9 @@ static kymo_err resize_all(kymo_ingest *in, uint32_t process)
     kymo_err err = KYMO_OK;
     if (count == 0)
         return KYMO_OK;
-    struct kymo_time_order *order = malloc(count * sizeof *order);
-    if (!order)
-        return KYMO_E_NOMEM;
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct kymo_time_order){m->resizes.data[i].now.time_ns, i};
-    qsort(order, count, sizeof *order, kymo_time_order_compare);
+    struct kymo_time_order *order;
+    KYMO_TRY(kymo_time_order_make(&m->resizes.data[0].now.time_ns, sizeof *m->resizes.data, count,
+                                  &order));
     for (size_t i = 0; i < count && err == KYMO_OK; i++)
         err = kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS,
                                     resize(in, process, &m->resizes.data[order[i].from]));

@@ -197,12 +197,9 @@ static kymo_err replay_one(struct replay *r, const kymo_event_mapping *e)
 }
 
 static kymo_err replay_all(struct replay *r, const kymo_event_mapping *events,
-                           struct kymo_time_order *order, size_t count)
+                           const struct kymo_time_order *order, size_t count)
 {
     uint64_t most = MOVES_MIN + count * MOVES_PER_RECORD;
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct kymo_time_order){events[i].time_ns, i};
-    qsort(order, count, sizeof *order, kymo_time_order_compare);
     for (size_t i = 0; i < count; i++) {
         if (r->moves > most)
             KYMO_TRY(kymo_ingest_leave_out(r->in, KYMO_INGEST_MAPPINGS, KYMO_E_TOO_BIG));
@@ -223,9 +220,10 @@ kymo_err kymo_ingest_join_mappings(kymo_ingest *in)
         struct replay r = {.in = in, .process = i};
         if (m->mappings.len == 0)
             continue;
-        struct kymo_time_order *order = malloc(m->mappings.len * sizeof *order);
-        kymo_err err =
-            order ? replay_all(&r, m->mappings.data, order, m->mappings.len) : KYMO_E_NOMEM;
+        struct kymo_time_order *order;
+        KYMO_TRY(kymo_time_order_make(&m->mappings.data[0].time_ns, sizeof *m->mappings.data,
+                                      m->mappings.len, &order));
+        kymo_err err = replay_all(&r, m->mappings.data, order, m->mappings.len);
         kymo_vec_deinit(&r.there);
         free(order);
         KYMO_TRY(err);

@@ -171,16 +171,13 @@ kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
 {
     if (!s->unsorted)
         return KYMO_OK;
-    struct kymo_time_order *order = malloc(s->count * sizeof *order);
+    struct kymo_time_order *order;
+    KYMO_TRY(kymo_time_order_make(s->time_ns, sizeof *s->time_ns, s->count, &order));
     unsigned char *scratch = malloc(s->count * sizeof(uint64_t));
-    if (!order || !scratch) {
+    if (!scratch) {
         free(order);
-        free(scratch);
         return KYMO_E_NOMEM;
     }
-    for (size_t i = 0; i < s->count; i++)
-        order[i] = (struct kymo_time_order){s->time_ns[i], i};
-    qsort(order, s->count, sizeof *order, kymo_time_order_compare);
     PERMUTE(time_ns);
     PERMUTE(weight_ns);
     PERMUTE(stack);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * time_order.h - sorts rows by time; rows with equal times keep their order.
+ * time_order.h - the order of rows by time; rows with equal times keep their order.
  *
  * Layer:    profile
  * Threads:  any; no state
- * Signals:  as safe as qsort
+ * Memory:   the caller frees the order
+ * Signals:  not for handlers
  */
 #ifndef KYMO_PROFILE_TIME_ORDER_H
 #define KYMO_PROFILE_TIME_ORDER_H
@@ -12,19 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct kymo_time_order {
     uint64_t time_ns;
-    size_t from; /* index of the row before sorting */
+    size_t from; /* the row */
 };
 
-/* For qsort. */
-static inline int kymo_time_order_compare(const void *a, const void *b)
-{
-    const struct kymo_time_order *x = a;
-    const struct kymo_time_order *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
-}
+/* Of n rows (1 or more) whose times are in ns, `stride` bytes apart. KYMO_E_NOMEM: there is no
+ * order to free. */
+KYMO_NODISCARD
+kymo_err kymo_time_order_make(const uint64_t *times, size_t stride, size_t n,
+                              struct kymo_time_order **order);
 
 #endif
