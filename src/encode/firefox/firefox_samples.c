@@ -43,6 +43,7 @@ struct row_cursor {
     size_t next;
     uint64_t wait_end_ns; /* 0: the last row was not a wait, nor a traced call */
     uint32_t wait_stack;  /* of the row at that time; KYMO_NONE: none */
+    int has_cpu;          /* rows have their CPU time */
     struct cpu_line cpu;
 };
 
@@ -115,7 +116,7 @@ static int next_point(const kymo_firefox *w, const kymo_sample_columns *s, struc
     return 1;
 }
 
-/* CPU time since the row before, of a row at this time. */
+/* CPU time since the row before, of a row of traced calls at this time. */
 static uint64_t take_cpu(const kymo_firefox *w, const kymo_sample_columns *s, struct cpu_line *c,
                          uint64_t time_ns)
 {
@@ -137,6 +138,17 @@ static uint64_t take_cpu(const kymo_firefox *w, const kymo_sample_columns *s, st
     return c->told_ns - before_ns;
 }
 
+/* Of the row of sample i, or of one without a sample (i: their number). */
+static uint64_t row_cpu_ns(const kymo_firefox *w, const kymo_sample_columns *s,
+                           struct row_cursor *c, uint64_t time_ns, size_t i)
+{
+    if (!c->has_cpu)
+        return 0;
+    if (w->is_traced)
+        return take_cpu(w, s, &c->cpu, time_ns);
+    return i < s->count && is_cpu(w, s, i) ? s->weight_ns[i] : 0;
+}
+
 static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct row_cursor *c,
                     struct row *row)
 {
@@ -148,8 +160,7 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     c->wait_end_ns = 0;
     if (ended_ns && ended_ns < time_ns) {
         *row = (struct row){.time_ns = ended_ns, .stack = c->wait_stack};
-        if (w->is_traced)
-            row->cpu_ns = take_cpu(w, s, &c->cpu, ended_ns);
+        row->cpu_ns = row_cpu_ns(w, s, c, ended_ns, s->count);
         return 1;
     }
     if (c->next == s->count)
@@ -158,9 +169,7 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     *row = (struct row){
         .time_ns = time_ns,
         .weight_ns = s->weight_ns[i],
-        .cpu_ns = w->is_traced      ? take_cpu(w, s, &c->cpu, time_ns)
-                  : is_cpu(w, s, i) ? s->weight_ns[i]
-                                    : 0,
+        .cpu_ns = row_cpu_ns(w, s, c, time_ns, i),
         .stack = s->stack[i] != KYMO_NONE ? w->stack_last[s->stack[i]] : w->stack_count,
     };
     if (is_wait(w, s, i) || w->is_traced) {
@@ -224,8 +233,9 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     const kymo_sample_columns *s = &w->p->samples.data[thread];
     uint64_t before;
     w->is_traced = has_traced_calls(w, s);
-    const struct row_cursor begin = {.cpu = begin_cpu(w, thread)};
-    int anchor = needs_anchor(w, thread, begin, &before);
+    const struct row_cursor begin = {.has_cpu = 0};
+    const struct row_cursor begin_with_cpu = {.has_cpu = 1, .cpu = begin_cpu(w, thread)};
+    int anchor = needs_anchor(w, thread, begin_with_cpu, &before);
     uint64_t rows = anchor != 0;
     struct row row;
     struct row_cursor at;
@@ -263,7 +273,7 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
         kymo_json_key_array(j, "threadCPUDelta");
         if (anchor)
             kymo_json_u64(j, 0);
-        for (at = begin; next_row(w, s, &at, &row);)
+        for (at = begin_with_cpu; next_row(w, s, &at, &row);)
             kymo_json_u64(j, row.cpu_ns);
         kymo_json_end_array(j);
     }
