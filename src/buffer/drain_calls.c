@@ -83,47 +83,54 @@ int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot)
     return kymo_load_relaxed(&shared->streams[KYMO_STREAM_CALLS].first) != 0;
 }
 
-static struct kymo_drain_call call_of(kymo_drain *d, const struct kymo_record_call *r,
-                                      struct kymo_drain_stretch *near)
+/* Up to `most` records, until one that is younger than `cut`, or is none (*is_damaged). Returns how
+ * many. */
+static uint32_t read_calls(const kymo_drain *d, const char *at, uint32_t most, uint64_t cut,
+                           struct kymo_drain_stretch *near, struct kymo_drain_call *restrict calls,
+                           int *is_damaged)
 {
-    struct kymo_drain_call call = {
-        .time_ns = kymo_drain_clock_near_ns(&d->clock, near, r->clock),
-        .function = r->function,
-        .depth = kymo_call_depth(r->event),
-        .kind = kymo_call_kind(r->event),
-    };
-    if (kymo_unlikely(call.kind >= KYMO_TRACE_GAP)) { /* of these two the function is a number */
-        call.missing = r->function;
-        call.function = call.depth = 0;
-    } else if (kymo_unlikely(!is_known(d, call.function))) {
-        call.function = 0;
+    uint32_t n = 0;
+    for (; n < most; n++) {
+        struct kymo_record_call r;
+        struct kymo_drain_call *call = &calls[n];
+        memcpy(&r, at + n * sizeof r, sizeof r);
+        if (r.clock > cut)
+            break;
+        if (!(r.event & KYMO_CALL_IS_EVENT)) {
+            *is_damaged = 1;
+            break;
+        }
+        call->time_ns = kymo_drain_clock_near_ns(&d->clock, near, r.clock);
+        call->kind = kymo_call_kind(r.event);
+        if (kymo_likely(call->kind < KYMO_TRACE_GAP)) {
+            call->function = is_known(d, r.function) ? r.function : 0;
+            call->depth = kymo_call_depth(r.event);
+            call->missing = 0;
+        } else { /* of these two the function is a number */
+            call->function = call->depth = 0;
+            call->missing = r.function;
+        }
     }
-    return call;
+    return n;
 }
 
 kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block, uint32_t *pos,
                                uint32_t head, int all)
 {
+    const uint32_t size = sizeof(struct kymo_record_call);
+    uint64_t cut = all ? UINT64_MAX : d->lap.cut_before;
     struct kymo_drain_call batch[BATCH];
     struct kymo_drain_stretch near = {.ticks = 0};
-    uint32_t n = 0;
-    for (; *pos + sizeof(struct kymo_record_call) <= head;
-         *pos += (uint32_t)sizeof(struct kymo_record_call)) {
-        struct kymo_record_call r;
-        memcpy(&r, block + *pos, sizeof r);
-        if (!all && r.clock > d->lap.cut_before)
+    while (*pos + size <= head) {
+        uint32_t left = (head - *pos) / size, most = left < BATCH ? left : BATCH;
+        int is_damaged = 0;
+        uint32_t n = read_calls(d, block + *pos, most, cut, &near, batch, &is_damaged);
+        *pos = is_damaged ? head : *pos + n * size;
+        d->noticed[KYMO_LOSS_CORRUPT] += (uint64_t)is_damaged;
+        if (n && d->sink.calls)
+            KYMO_TRY(d->sink.calls(d->sink.context, thread, batch, n));
+        if (n < most)
             break;
-        if (!(r.event & KYMO_CALL_IS_EVENT)) {
-            d->noticed[KYMO_LOSS_CORRUPT]++;
-            *pos = head;
-            break;
-        }
-        batch[n++] = call_of(d, &r, &near);
-        if (n < BATCH)
-            continue;
-        n = 0;
-        if (d->sink.calls)
-            KYMO_TRY(d->sink.calls(d->sink.context, thread, batch, BATCH));
     }
-    return n && d->sink.calls ? d->sink.calls(d->sink.context, thread, batch, n) : KYMO_OK;
+    return KYMO_OK;
 }

@@ -41,15 +41,23 @@ static kymo_err on_inherit(void *ctx, const kymo_event_inherit *e)
     return KYMO_OK;
 }
 
-static kymo_err on_calls(void *ctx, const kymo_event_calls *e)
+static kymo_err on_call_count(void *ctx, uint32_t thread, uint32_t count)
 {
     struct kymo_thin_count *c = ctx;
-    c->calls += e->count;
+    (void)thread;
+    c->calls += count;
     return KYMO_OK;
+}
+
+/* Of several intervals read as one. */
+static kymo_err on_calls(void *ctx, const kymo_event_calls *e)
+{
+    return on_call_count(ctx, e->thread, e->count);
 }
 
 const kymo_event_handler kymo_thin_count_handler = {
     .calls = on_calls,
+    .call_count = on_call_count,
     .allocation = on_allocation,
     .resize = on_resize,
     .inherit = on_inherit,

@@ -2,6 +2,7 @@
 #include "recorder/trace_events.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "buffer/record.h"
@@ -27,16 +28,16 @@ kymo_err kymo_trace_events_function(uint32_t process, const struct kymo_drain_fu
     return events->script(context, &e);
 }
 
-static kymo_event_call event_of(const struct kymo_drain_call *c)
-{
-    return (kymo_event_call){
-        .time_ns = c->time_ns,
-        .script = c->function ? KYMO_TRACE_FIRST + c->function : KYMO_EVENT_NONE,
-        .depth = c->depth,
-        .kind = c->kind,
-        .missing = c->missing,
-    };
-}
+/* Only the function is called otherwise. */
+#define SAME(a, b)                                                                             \
+    static_assert(offsetof(struct kymo_drain_call, a) == offsetof(kymo_event_call, b) &&       \
+                      sizeof((struct kymo_drain_call){0}.a) == sizeof((kymo_event_call){0}.b), \
+                  "one layout")
+SAME(time_ns, time_ns);
+SAME(function, script);
+SAME(depth, depth);
+SAME(kind, kind);
+SAME(missing, missing);
 
 kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_call *calls,
                                  uint32_t count, const kymo_event_handler *events, void *context)
@@ -44,8 +45,10 @@ kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_call *
     kymo_event_call batch[BATCH];
     for (uint32_t done = 0; done < count;) {
         uint32_t n = count - done < BATCH ? count - done : BATCH;
+        memcpy(batch, calls + done, n * sizeof *batch);
         for (uint32_t i = 0; i < n; i++)
-            batch[i] = event_of(&calls[done + i]);
+            batch[i].script =
+                batch[i].script ? KYMO_TRACE_FIRST + batch[i].script : KYMO_EVENT_NONE;
         kymo_event_calls e = {thread, n, batch};
         KYMO_TRY(events->calls(context, &e));
         done += n;

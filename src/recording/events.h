@@ -527,6 +527,9 @@ typedef struct kymo_event_handler {
 #define X(name, type) kymo_err (*name)(void *ctx, const kymo_event_##type *event);
     KYMO_EVENT_LIST(X)
 #undef X
+    /* If not NULL, calls of a recording that is read are not looked into, and this is told instead
+     * how many there are, as often as it takes. */
+    kymo_err (*call_count)(void *ctx, uint32_t thread, uint32_t count);
 } kymo_event_handler;
 
 #endif

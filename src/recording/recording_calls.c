@@ -35,6 +35,11 @@ void kymo_call_stack_deinit(struct kymo_call_stack *s)
 
 #define TAG_MASK ((1u << KYMO_FILE_CALL_TAG_BITS) - 1)
 
+/* Of an event of the usual length: two bytes of time and tag, one of its function's place. */
+#define USUAL_BYTES_MAX 3u
+#define USUAL_NS_MAX ((1u << (14 - KYMO_FILE_CALL_TAG_BITS)) - 1)
+#define PLACE_MAX 0x7fu
+
 void kymo_call_reader_begin(struct kymo_call_reader *c)
 {
     kymo_call_stack_clear(&c->stack, 0);
@@ -114,39 +119,56 @@ static kymo_err read_any(struct kymo_call_reader *c, kymo_reader *r, kymo_event_
 }
 
 /* What most events are: a time of two bytes, and a function of one if a call begins. Stops before
- * what is not. Returns how many it read. */
-static uint32_t read_usual(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *events,
-                           uint32_t most)
+ * what is not. Returns how many it read.
+ *
+ * What the loop needs is in local variables, which no event that it writes can change: so it stays
+ * in registers. */
+static uint32_t read_usual(struct kymo_call_reader *c, kymo_reader *r,
+                           kymo_event_call *restrict events, uint32_t most)
 {
     struct kymo_call_stack *s = &c->stack;
+    uint32_t *const bottom = s->scripts.data;
+    if (bottom == NULL)
+        return 0; /* the first call makes the stack */
+    const size_t depth_left = KYMO_EVENT_CALL_DEPTH_MAX - s->base;
+    const uint32_t *const full =
+        bottom + (s->scripts.cap < depth_left ? s->scripts.cap : depth_left);
+    const uint32_t *const functions = c->functions.data;
+    const size_t places = c->functions.len < PLACE_MAX ? c->functions.len : PLACE_MAX;
+    const size_t room = (size_t)(r->end - r->at) / USUAL_BYTES_MAX;
+    if (most > room)
+        most = (uint32_t)room;
+    if (c->time_ns > KYMO_FILE_TIME_MAX - (uint64_t)most * USUAL_NS_MAX)
+        return 0;
     const unsigned char *at = r->at;
+    uint32_t *top = bottom + s->scripts.len;
+    uint32_t depth = kymo_call_stack_depth(s), n = 0;
     uint64_t time_ns = c->time_ns;
-    uint32_t n = 0;
-    for (; n < most && r->end - at >= 3; n++) {
-        uint32_t tag = at[0] & TAG_MASK;
-        uint32_t script;
-        if (!(at[0] & 0x80) || at[1] & 0x80 || tag > KYMO_FILE_CALL_RESUME ||
-            time_ns > KYMO_FILE_TIME_MAX - 0x7ff)
+    for (; n < most; n++) {
+        uint32_t word = at[0] | (uint32_t)at[1] << 8, tag = word & TAG_MASK;
+        kymo_event_call *e = &events[n];
+        if ((word & 0x8080) != 0x80 || tag > KYMO_FILE_CALL_RESUME)
             break;
-        uint64_t delta_ns = ((uint32_t)at[1] << 7 | (at[0] & 0x7f)) >> KYMO_FILE_CALL_TAG_BITS;
-        uint32_t depth = kymo_call_stack_depth(s);
         if (tag >= KYMO_FILE_CALL_CALL) {
             uint32_t place = at[2] - 1u;
-            if (place >= c->functions.len || place >= 0x7f || s->scripts.len == s->scripts.cap ||
-                depth >= KYMO_EVENT_CALL_DEPTH_MAX)
+            if (place >= places || top >= full)
                 break;
-            script = s->scripts.data[s->scripts.len++] = c->functions.data[place];
-            depth++;
+            e->script = *top++ = functions[place];
+            e->depth = ++depth;
             at += 3;
         } else {
-            if (s->scripts.len == 0)
+            if (top == bottom)
                 break;
-            script = s->scripts.data[--s->scripts.len];
+            e->script = *--top;
+            e->depth = depth--;
             at += 2;
         }
-        time_ns += delta_ns;
-        events[n] = (kymo_event_call){time_ns, script, depth, kinds[tag], 0};
+        time_ns += (word >> 8 << 7 | (word & 0x7f)) >> KYMO_FILE_CALL_TAG_BITS;
+        e->time_ns = time_ns;
+        e->kind = kinds[tag];
+        e->missing = 0;
     }
+    s->scripts.len = (size_t)(top - bottom);
     r->at = at;
     c->time_ns = time_ns;
     return n;

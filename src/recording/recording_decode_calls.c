@@ -29,7 +29,7 @@ static kymo_err deliver(kymo_decoder *d, uint32_t thread, uint32_t count)
     return KYMO_DELIVER(d, calls, &e);
 }
 
-static kymo_err decode_group(kymo_decoder *d, uint32_t thread, kymo_reader *r, uint32_t count)
+static kymo_err decode_events(kymo_decoder *d, uint32_t thread, kymo_reader *r, uint32_t count)
 {
     struct kymo_decoder_calls *c = &d->calls;
     struct call_function function = {d, d->thread_process.data[thread]};
@@ -44,6 +44,15 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, kymo_reader *r, u
         count -= n;
     }
     return err == KYMO_E_CORRUPT ? kymo_decode_malformed(d) : err;
+}
+
+static kymo_err decode_group(kymo_decoder *d, uint32_t thread, kymo_reader *r, uint32_t count)
+{
+    const kymo_event_handler *h = d->handler;
+    if (h->calls && !h->call_count)
+        return decode_events(d, thread, r, count);
+    d->events += count;
+    return h->call_count ? h->call_count(d->ctx, thread, count) : KYMO_OK;
 }
 
 kymo_err kymo_decode_calls(kymo_decoder *d, kymo_reader *r)

@@ -136,40 +136,51 @@ static kymo_err encode_call(struct kymo_pending_calls *p, const kymo_event_call 
 }
 
 /* What most events are, at *to, as far as there is room: a time of two bytes, and a function of one
- * if a call begins. Stops before what is not. Returns how many it wrote. */
+ * if a call begins. Stops before what is not. Returns how many it wrote.
+ *
+ * What the loop needs is in local variables, which no byte that it writes can change: so it stays
+ * in registers. */
 static uint32_t encode_usual(struct kymo_pending_calls *p, const kymo_event_call *calls,
                              uint32_t count, unsigned char **to, const unsigned char *end)
 {
     struct kymo_call_stack *s = &p->stack;
+    uint32_t *const bottom = s->scripts.data;
+    if (bottom == NULL)
+        return 0; /* the first call makes the stack */
+    uint32_t *top = bottom + s->scripts.len;
+    const uint32_t *const full = bottom + s->scripts.cap;
+    uint32_t depth = kymo_call_stack_depth(s), n = 0;
     uint64_t time_ns = p->time_ns;
-    unsigned char *at = *to;
-    uint32_t n = 0;
-    for (; n < count && end - at >= 3; n++) {
+    unsigned char *restrict at = *to;
+    if (count > (size_t)(end - at) / 3)
+        count = (uint32_t)((size_t)(end - at) / 3);
+    for (; n < count; n++) {
         const kymo_event_call *e = &calls[n];
-        uint32_t depth = kymo_call_stack_depth(s);
         uint64_t delta_ns = e->time_ns - time_ns;
-        uint64_t word = delta_ns << KYMO_FILE_CALL_TAG_BITS | usual_tags[e->kind];
         if (delta_ns - 0x10 >= 0x800 - 0x10)
             break;
-        at[0] = (unsigned char)(word | 0x80);
-        at[1] = (unsigned char)(word >> 7);
         if (e->kind == KYMO_TRACE_CALL || e->kind == KYMO_TRACE_RESUME) {
             const struct kymo_recent_function *f = &p->recent[e->script % KYMO_RECENT_FUNCTIONS];
             if (f->script != e->script || f->place - 1 >= 0x7f || e->depth != depth + 1 ||
-                s->scripts.len == s->scripts.cap)
+                top == full)
                 break;
             at[2] = (unsigned char)f->place;
-            s->scripts.data[s->scripts.len++] = e->script;
-            at += 3;
+            *top++ = e->script;
+            depth++;
         } else {
-            if (!kymo_call_ends(e->kind) || e->depth != depth || s->scripts.len == 0 ||
-                s->scripts.data[s->scripts.len - 1] != e->script)
+            if (!kymo_call_ends(e->kind) || e->depth != depth || top == bottom ||
+                top[-1] != e->script)
                 break;
-            s->scripts.len--;
-            at += 2;
+            top--;
+            depth--;
         }
+        uint32_t word = (uint32_t)delta_ns << KYMO_FILE_CALL_TAG_BITS | usual_tags[e->kind];
+        at[0] = (unsigned char)(word | 0x80);
+        at[1] = (unsigned char)(word >> 7);
+        at += kymo_call_begins(e->kind) ? 3 : 2;
         time_ns = e->time_ns;
     }
+    s->scripts.len = (size_t)(top - bottom);
     *to = at;
     p->time_ns = time_ns;
     p->group.count += n;
