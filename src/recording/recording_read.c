@@ -27,6 +27,7 @@ struct reading {
     kymo_recording_report report;
     uint64_t suspect; /* offset of a chunk with a wrong checksum; NO_SUSPECT: none */
     int done;
+    unsigned flags; /* KYMO_RECORDING_... */
     kymo_error *detail;
 };
 
@@ -135,7 +136,7 @@ static kymo_err read_chunk(struct reading *r)
     if (got < whole)
         return stop_short(r, got);
     const unsigned char *payload = r->in.data + sizeof header;
-    if (header.crc != kymo_chunk_crc(&header, payload)) {
+    if (!(r->flags & KYMO_RECORDING_UNCHECKED) && header.crc != kymo_chunk_crc(&header, payload)) {
         if (r->suspect != NO_SUSPECT)
             return stop_corrupt(r);
         r->suspect = r->in.at;
@@ -210,7 +211,7 @@ static kymo_err check_strict(const struct reading *r)
     return kymo_error_set(r->detail, code, report->position, "%s", report->text);
 }
 
-static kymo_err read_all(struct reading *r, unsigned flags)
+static kymo_err read_all(struct reading *r)
 {
     KYMO_TRY(read_file_header(r));
     while (!r->done)
@@ -224,16 +225,16 @@ static kymo_err read_all(struct reading *r, unsigned flags)
                               r->report.position, "%s, before anything was recorded",
                               r->report.text);
     }
-    return flags & KYMO_RECORDING_STRICT ? check_strict(r) : KYMO_OK;
+    return r->flags & KYMO_RECORDING_STRICT ? check_strict(r) : KYMO_OK;
 }
 
-static kymo_err run(struct reading *r, unsigned flags, const kymo_event_handler *handler, void *ctx,
+static kymo_err run(struct reading *r, const kymo_event_handler *handler, void *ctx,
                     kymo_recording_report *report)
 {
     r->suspect = NO_SUSPECT;
     kymo_err err = kymo_decoder_init(&r->decoder, handler, ctx);
     if (err == KYMO_OK) {
-        err = read_all(r, flags);
+        err = read_all(r);
         kymo_decoder_deinit(&r->decoder);
     } else {
         kymo_error_set(r->detail, err, 0, "out of memory reading the recording");
@@ -247,18 +248,18 @@ static kymo_err run(struct reading *r, unsigned flags, const kymo_event_handler 
 kymo_err kymo_recording_read_fd(int fd, unsigned flags, const kymo_event_handler *handler,
                                 void *ctx, kymo_recording_report *report, kymo_error *detail)
 {
-    struct reading r = {.detail = detail};
+    struct reading r = {.flags = flags, .detail = detail};
     kymo_chunk_in_init_fd(&r.in, fd, (flags & KYMO_RECORDING_BY_OFFSET) != 0);
-    return run(&r, flags, handler, ctx, report);
+    return run(&r, handler, ctx, report);
 }
 
 kymo_err kymo_recording_read_memory(const void *data, size_t len, unsigned flags,
                                     const kymo_event_handler *handler, void *ctx,
                                     kymo_recording_report *report, kymo_error *detail)
 {
-    struct reading r = {.detail = detail};
+    struct reading r = {.flags = flags, .detail = detail};
     kymo_chunk_in_init_memory(&r.in, data, len);
-    return run(&r, flags, handler, ctx, report);
+    return run(&r, handler, ctx, report);
 }
 
 /* ---- intervals of one recording ---- */
