@@ -90,8 +90,10 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
     /* The last objects of an interpreter may run code when its tracer is gone. */
     if (TRACER_UNLIKELY(!t))
         return 0;
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    int is_native = t->options.natives && arg && tracer_is_native(arg);
+    int is_code = what == PyTrace_CALL || what == PyTrace_RETURN;
+    /* Of native calls it is the caller's, for which filters ask. */
+    PyCodeObject *code = is_code || t->options.filters ? PyFrame_GetCode(frame) : NULL;
+    int is_native = !is_code && t->options.natives && arg && tracer_is_native(arg);
     switch (what) {
     case PyTrace_CALL:
         if (t->has_given_way)
@@ -116,7 +118,7 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
     default:
         break;
     }
-    Py_DECREF(code);
+    Py_XDECREF(code);
     int is_untold = is_setting && what == PyTrace_C_RETURN && arg == t->our_set;
     is_setting = 0;
     return theirs && !is_untold ? call_theirs(t, theirs, frame, what, arg) : 0;
