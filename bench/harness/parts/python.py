@@ -10,7 +10,8 @@ from ..bench import times
 from ..measure import Failed, Ratio, interleave, median, run as run_program
 from ..results import Table
 
-LOADS = {"fib": 20, "ast": 12, "json": 40, "sim": 12}
+# Some 3 to 4 million events each.
+LOADS = {"fib": 33, "ast": 11, "json": 54, "sim": 30}
 VIZTRACER_ENTRIES = 12000000
 
 
@@ -122,7 +123,7 @@ def measure(bench, version, path):
                    "bytes an event", "lost"])
     for load in LOADS:
         events = counts[load]
-        base, hook = runs[load, "none"], runs[load, "hook"]
+        base, hook, floor = runs[load, "none"], runs[load, "hook"], runs[load, "records"]
         for way in has:
             these = runs[load, way]
             own = median([r.own_s for r in these])
@@ -140,9 +141,15 @@ def measure(bench, version, path):
             if way == "kymo":
                 bench.results.budget(f"{name}, {load}: an event over the empty hook, ns", over, 10.0,
                                      lambda x: f"{x:.1f} ns", spread=ratio.spread)
-                hooked = Ratio([r.cpu_s for r in these], [r.cpu_s for r in hook])
-                bench.results.budget(f"{name}, {load}: whole tree beside the empty hook's", hooked.median, 1.3,
-                                     times, spread=hooked.spread, interval=hooked.interval)
+                # What reading the clock takes differs from machine to machine: 6 to 21 ns.
+                bench.results.budget(f"{name}, {load}: an event over a hook that writes the clock, ns",
+                                     (own - median([r.own_s for r in floor])) * 1e9 / events, 10.0,
+                                     lambda x: f"{x:.1f} ns", spread=ratio.spread)
+                for beside, of, limit in (("the empty hook's", hook, 1.3),
+                                          ("that of a hook that writes the clock", floor, 1.4)):
+                    hooked = Ratio([r.cpu_s for r in these], [r.cpu_s for r in of])
+                    bench.results.budget(f"{name}, {load}: whole tree beside {beside}", hooked.median, limit,
+                                         times, spread=hooked.spread, interval=hooked.interval)
                 bench.results.budget(f"{name}, {load}: bytes of an event", size / events, 4.0,
                                      lambda x: f"{x:.2f}")
     bench.results.add(table)
