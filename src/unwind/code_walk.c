@@ -51,6 +51,8 @@ uint64_t kymo_code_walk_row(struct kymo_stack_window *window, const struct kymo_
     if (window->is_copy || !window->probe_allowed)
         return KYMO_ROW_GAP;
     uint64_t row = kymo_row_from_code(window, ip, !exact);
+    if (row == KYMO_ROW_END)
+        return row;
     uint64_t cfa = cfa_of(window, regs, sp, fp, exact, row);
     uint64_t caller;
     bool is_above = cfa > sp || !kymo_window_is_own(window, sp) || !kymo_window_is_own(window, cfa);

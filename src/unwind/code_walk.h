@@ -18,11 +18,10 @@
 #include "base/attr.h"
 #include "unwind/stack_window.h"
 
-/* A packed row by which the caller of the frame is found, or KYMO_ROW_GAP: there is none, or no
- * call ends where it says that this function returns to. That check holds for this frame; the row
- * is the pc's. fp 0: not known; regs: as far as the walk has restored them; exact: ip is no return
- * address.
- */
+/* A packed row by which the caller of the frame is found; KYMO_ROW_END: it has none; KYMO_ROW_GAP:
+ * there is no row, or no call ends where it says that this function returns to. That check holds
+ * for this frame; the row is the pc's. fp 0: not known; regs: as far as the walk has restored them;
+ * exact: ip is no return address. */
 KYMO_SIGNAL_SAFE uint64_t kymo_code_walk_row(struct kymo_stack_window *window,
                                              const struct kymo_regs *regs, uint64_t ip, uint64_t sp,
                                              uint64_t fp, bool exact);

@@ -347,6 +347,28 @@ static void goes_round_loops_and_dead_ends(void **state)
     assert_int_equal(row_at(code, sizeof code, 8, true), KYMO_ROW_GAP);
 }
 
+/* What boost.context and its like put where the outermost function of a stack would return to. */
+static void ends_where_code_can_only_stop(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {
+        0x31, 0xff,                   /*  0 xor %edi, %edi */
+        0xe8, 0x00, 0x01, 0x00, 0x00, /*  2 call of one that does not return */
+        0xf4,                         /*  7 hlt */
+    };
+    static const uint8_t may_return[] = {
+        0x85, 0xc0, /*  0 test %eax, %eax */
+        0x75, 0x01, /*  2 jne 5 */
+        0xf4,       /*  4 hlt */
+        0xc3,       /*  5 ret */
+    };
+    assert_int_equal(row_at(code, sizeof code, 0, true), KYMO_ROW_END);
+    assert_int_equal(row_at(code, sizeof code, 7, true), KYMO_ROW_END);
+    /* What was interrupted there may have been called. */
+    assert_int_equal(row_at(code, sizeof code, 0, false), KYMO_ROW_GAP);
+    assert_row(row_at(may_return, sizeof may_return, 0, true), KYMO_ROW_KIND_SP, 8);
+}
+
 static void says_nothing_of_what_it_does_not_know(void **state)
 {
     (void)state;
@@ -381,6 +403,7 @@ int main(void)
         cmocka_unit_test(takes_a_frame_pointer_where_code_does),
         cmocka_unit_test(tells_what_is_the_functions_own),
         cmocka_unit_test(goes_round_loops_and_dead_ends),
+        cmocka_unit_test(ends_where_code_can_only_stop),
         cmocka_unit_test(says_nothing_of_what_it_does_not_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ struct follower {
     struct state branches[BRANCHES_MAX];
 };
 
-enum verdict { GO_ON, RETURNS, LEADS_NOWHERE };
+enum verdict { GO_ON, RETURNS, STOPS, LEADS_NOWHERE };
 
 /* The slot of a row that keeps the register of this number; -1: none does. */
 static int slot_of(unsigned number)
@@ -390,9 +390,10 @@ static enum verdict take_one_byte(struct follower *f, struct state *s,
     case 0xc2:
     case 0xc3:
         return RETURNS;
+    case 0xf4: /* hlt, which a program may not */
+        return STOPS;
     case 0xc8:          /* enter */
     case 0xca ... 0xcf: /* far returns, int3 */
-    case 0xf4:          /* hlt */
         return LEADS_NOWHERE;
     case 0xff:
         if ((i->reg & 7) == 4 || (i->reg & 7) == 5) /* a jump that nothing here tells of */
@@ -491,7 +492,7 @@ static uint64_t row_of(const struct state *s)
     }
 }
 
-static uint64_t follow(struct follower *f)
+static uint64_t follow(struct follower *f, bool is_return_address)
 {
     struct state s = {.sp = FROM_SP, .fp = FROM_FP, .holder = RSP}; /* none */
     for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
@@ -505,6 +506,10 @@ static uint64_t follow(struct follower *f)
             return row;
         if (verdict == GO_ON)
             continue;
+        /* What a call returns to, and has no way but to stop, was called by nothing: where a stack
+         * begins that a program has made for itself. */
+        if (verdict == STOPS && is_return_address && f->jump_count == 0)
+            return KYMO_ROW_END;
         if (f->branch_count == 0)
             return KYMO_ROW_GAP;
         s = f->branches[--f->branch_count];
@@ -523,7 +528,7 @@ uint64_t kymo_row_from_code(struct kymo_stack_window *window, uint64_t pc, bool 
                              .pc = pc,
                              .is_behind_call = is_return_address,
                              .keeps_farthest = farthest};
-        row = follow(&f);
+        row = follow(&f, is_return_address);
         has_left_out = f.has_left_out;
     }
     return row;
