@@ -12,14 +12,26 @@
 
 #define SAME_PLACE_MAX 8 /* modules at one address that are compared */
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 /* libkymo-preload.so, libkymo-preload-alloc.so and libkymo.so, with any version suffix. */
 static int is_ours(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = name_of(path);
     return strncmp(name, "libkymo-preload.so", 18) == 0 ||
            strncmp(name, "libkymo-preload-alloc.so", 24) == 0 ||
            strncmp(name, "libkymo.so", 10) == 0;
+}
+
+/* The module of the package greenlet, _greenlet.cpython-311-x86_64-linux-gnu.so: gevent, eventlet
+ * and SQLAlchemy use it. */
+static int makes_stacks(const char *path)
+{
+    return strncmp(name_of(path), "_greenlet.", 10) == 0;
 }
 
 /* Whether `row` is the mapping of this event, announced twice: the same file at the same place,
@@ -42,7 +54,8 @@ kymo_err kymo_ingest_on_module(void *ctx, const kymo_event_module *e)
         return KYMO_E_INVALID;
     const uint64_t place[] = {e->process, e->start, e->end, e->load_bias};
     uint64_t hash = kymo_hash_words(place, KYMO_ARRAY_LEN(place), kymo_hash_secret());
-    struct kymo_ingest_module module = {.ours = (uint32_t)is_ours(e->path)};
+    struct kymo_ingest_module module = {.ours = (uint8_t)is_ours(e->path),
+                                        .makes_stacks = (uint8_t)makes_stacks(e->path)};
     size_t probe = 0;
     uint32_t at;
     int tries = 0;

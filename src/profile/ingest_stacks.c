@@ -15,6 +15,9 @@
  * Whether a frame is left out thus depends on what lies inside it, so such stacks have paths of
  * their own.
  *
+ * A greenlet's stack begins in the module that switches between them, on the thread's own stack.
+ * What lies above is another one's by then, and a word of that is no frame.
+ *
  * Frames of libkymo (between start_thread and the thread's function, or where a sample hit one of
  * our hooks) are left out.
  */
@@ -27,12 +30,34 @@ static const char *const root_names[KYMO_INGEST_ROOT_COUNT] = {
     [KYMO_INGEST_ROOT_INCOMPLETE] = "[incomplete stack]",
 };
 
-static enum kymo_ingest_root root_of(const kymo_event_stack *e)
+/* Of a stack whose outermost frame has no caller that was found: how many outermost frames, at most
+ * one, are none of it, if it begins in such a module; -1: it does not. */
+static int frames_above_begin(const kymo_ingest *in, const kymo_event_stack *e)
 {
+    for (uint32_t i = 0; i < 2 && i < e->depth; i++) {
+        const kymo_event_frame *f = &e->frames[e->depth - 1 - i];
+        if (f->flags & KYMO_EVENT_FRAME_SCRIPT)
+            return -1;
+        if (f->module < in->modules.len)
+            return in->modules.data[f->module].makes_stacks ? (int)i : -1;
+    }
+    return -1;
+}
+
+/* above: so many outermost frames are none of the stack. */
+static enum kymo_ingest_root root_of(const kymo_ingest *in, const kymo_event_stack *e,
+                                     uint32_t *above)
+{
+    *above = 0;
     if (e->flags & KYMO_EVENT_STACK_COMPLETE)
         return KYMO_INGEST_ROOT_ENTRY;
-    return e->flags & KYMO_EVENT_STACK_TRUNCATED ? KYMO_INGEST_ROOT_TRUNCATED
-                                                 : KYMO_INGEST_ROOT_INCOMPLETE;
+    if (e->flags & KYMO_EVENT_STACK_TRUNCATED)
+        return KYMO_INGEST_ROOT_TRUNCATED;
+    int none = frames_above_begin(in, e);
+    if (none < 0)
+        return KYMO_INGEST_ROOT_INCOMPLETE;
+    *above = (uint32_t)none;
+    return KYMO_INGEST_ROOT_ENTRY;
 }
 
 /* A frame that shows a name chosen by Kymo. */
@@ -154,12 +179,16 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
             in->paths[i].valid = e->shared;
     if (e->depth == 1 && e->frames[0].flags & KYMO_EVENT_FRAME_STARTUP)
         return add_startup(in);
-    enum kymo_ingest_root root = root_of(e);
+    uint32_t above;
+    enum kymo_ingest_root root = root_of(in, e, &above);
     uint32_t folded = count_folded(e);
     int is_script = has_script(e, folded);
     struct kymo_ingest_path *path =
         &in->paths[root + (is_script ? (int)KYMO_INGEST_ROOT_COUNT : 0)];
     KYMO_TRY(make_root(in, root, path));
+    if (path->above != above)
+        path->valid = 0;
+    path->above = above;
     if (is_script) {
         /* Frames inside of either one's innermost script frame were treated differently. */
         uint32_t alike = path->folded < folded ? path->folded : folded;
@@ -171,8 +200,8 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
         uint32_t parent = path->valid > 0 ? path->node[path->valid - 1] : path->root;
         const kymo_event_frame *f = &e->frames[e->depth - 1 - path->valid];
         int is_entry = path->valid == 0 && root == KYMO_INGEST_ROOT_ENTRY;
-        if (is_script && !in->keeps_interpreter && path->valid < folded && !is_entry &&
-            f->flags & KYMO_EVENT_FRAME_INTERPRETER)
+        if (path->valid < above || (is_script && !in->keeps_interpreter && path->valid < folded &&
+                                    !is_entry && f->flags & KYMO_EVENT_FRAME_INTERPRETER))
             path->node[path->valid] = parent;
         else
             KYMO_TRY(add_node(in, parent, f, &path->node[path->valid]));

@@ -41,6 +41,7 @@ struct kymo_ingest_path {
     uint32_t valid;  /* so many nodes are valid: those of the last stack event's outermost frames */
     uint32_t *node;  /* by depth from outside: stack id */
     uint32_t folded; /* so many outermost frames lie outside of the innermost script frame */
+    uint32_t above;  /* so many outermost frames are none of the stack's */
 };
 
 struct kymo_ingest_loss {
@@ -77,7 +78,8 @@ struct kymo_ingest_thread {
 
 struct kymo_ingest_module {
     uint32_t id; /* in the profile */
-    uint32_t ours;
+    uint8_t ours;
+    uint8_t makes_stacks; /* threads of its own kind begin in it */
 };
 
 struct kymo_ingest_stack {

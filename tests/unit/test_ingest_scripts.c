@@ -157,6 +157,45 @@ static void what_is_left_out_depends_on_what_is_inside(void **state)
     }
 }
 
+/* Above the frame that made a greenlet's stack is what another one has left there. */
+static void a_greenlet_has_its_own_stack(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/x/_greenlet.cpython-311-x86_64-linux-gnu.so",
+                                        "/x/other.so"};
+    const kymo_event_process process = {.pid = 1, .is_main = 1};
+    assert_int_equal(kymo_ingest_handler.process(ingest, &process), KYMO_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        const kymo_event_module module = {.module = i, .path = paths[i], .end = 0x1000};
+        assert_int_equal(kymo_ingest_handler.module(ingest, &module), KYMO_OK);
+    }
+    add_scripts(ingest);
+    const kymo_event_frame switches = {0x10, 0, 0}, other = {0x20, 1, 0};
+    const kymo_event_frame bare[] = {script(0, 5), native(3, IN), switches};
+    const kymo_event_frame above[] = {script(0, 5), native(3, IN), switches, native(0x7777, 0)};
+    const kymo_event_frame far_above[] = {switches, native(0x6666, 0), native(0x7777, 0)};
+    const kymo_event_frame not_there[] = {switches, other, native(0x7777, 0)};
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(add_stack(ingest, bare, 3, 0, 0), KYMO_OK);
+        assert_last("s0:5 _greenlet.cpython-311-x86_64-linux-gnu.so+0x10");
+        assert_true(ingest->stacks.data[ingest->stacks.len - 1].complete);
+        assert_int_equal(add_stack(ingest, above, 4, 0, 0), KYMO_OK);
+        assert_last("s0:5 _greenlet.cpython-311-x86_64-linux-gnu.so+0x10");
+        assert_true(ingest->stacks.data[ingest->stacks.len - 1].complete);
+        /* The same outermost frame, of a stack that goes on to it. */
+        assert_int_equal(add_stack(ingest, above + 3, 1, 1, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
+        assert_last("0x7777");
+        assert_int_equal(add_stack(ingest, above, 4, 1, KYMO_EVENT_STACK_TRUNCATED), KYMO_OK);
+        assert_last("s0:5 _greenlet.cpython-311-x86_64-linux-gnu.so+0x10 0x7777 [truncated stack]");
+        assert_int_equal(add_stack(ingest, above, 4, 4, 0), KYMO_OK);
+        assert_last("s0:5 _greenlet.cpython-311-x86_64-linux-gnu.so+0x10");
+        assert_int_equal(add_stack(ingest, far_above, 3, 1, 0), KYMO_OK);
+        assert_false(ingest->stacks.data[ingest->stacks.len - 1].complete);
+        assert_int_equal(add_stack(ingest, not_there, 3, 0, 0), KYMO_OK);
+        assert_false(ingest->stacks.data[ingest->stacks.len - 1].complete);
+    }
+}
+
 /* ---- any stacks in any order ---- */
 
 static uint64_t random_state = 1;
@@ -257,6 +296,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_interpreters_own_frames_outside_of_scripts_are_left_out,
                                         begin, end),
         cmocka_unit_test_setup_teardown(what_is_left_out_depends_on_what_is_inside, begin, end),
+        cmocka_unit_test_setup_teardown(a_greenlet_has_its_own_stack, begin, end),
         cmocka_unit_test_setup_teardown(stacks_in_any_order_are_as_each_alone, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
