@@ -347,6 +347,34 @@ static void goes_round_loops_and_dead_ends(void **state)
     assert_int_equal(row_at(code, sizeof code, 8, true), KYMO_ROW_GAP);
 }
 
+static void jumps_to_other_modules_as_if_it_returned(void **state)
+{
+    (void)state;
+    static const uint8_t stub[] = {
+        0xf3, 0x0f, 0x1e, 0xfa,                   /*  0 endbr64 */
+        0xf2, 0xff, 0x25, 0x10, 0x00, 0x00, 0x00, /*  4 bnd jmp *16(%rip) */
+    };
+    static const uint8_t first_stub[] = {
+        0xff, 0x35, 0x10, 0x00, 0x00, 0x00, /*  0 push 16(%rip) */
+        0xff, 0x25, 0x10, 0x00, 0x00, 0x00, /*  6 jmp *16(%rip) */
+    };
+    static const uint8_t tail_call[] = {
+        0x48, 0x83, 0xc4, 0x18,             /*  0 add $24, %rsp */
+        0x5b,                               /*  4 pop %rbx */
+        0xff, 0x25, 0x10, 0x00, 0x00, 0x00, /*  5 jmp *16(%rip) */
+    };
+    static const uint8_t table[] = {0xff, 0x24, 0xc5, 0x10,
+                                    0x00, 0x00, 0x00}; /* jmp *16(,%rax,8) */
+    static const uint8_t slot[] = {0xff, 0x60, 0x10};  /* jmp *16(%rax) */
+    assert_row(ROW(stub, 0), KYMO_ROW_KIND_SP, 8);
+    assert_row(ROW(stub, 4), KYMO_ROW_KIND_SP, 8);
+    assert_row(ROW(tail_call, 0), KYMO_ROW_KIND_SP, 40);
+    /* Where it jumps to takes both words off that were pushed. */
+    assert_int_equal(ROW(first_stub, 0), KYMO_ROW_GAP);
+    assert_int_equal(ROW(table, 0), KYMO_ROW_GAP);
+    assert_int_equal(ROW(slot, 0), KYMO_ROW_GAP);
+}
+
 /* What boost.context and its like put where the outermost function of a stack would return to. */
 static void ends_where_code_can_only_stop(void **state)
 {
@@ -403,6 +431,7 @@ int main(void)
         cmocka_unit_test(takes_a_frame_pointer_where_code_does),
         cmocka_unit_test(tells_what_is_the_functions_own),
         cmocka_unit_test(goes_round_loops_and_dead_ends),
+        cmocka_unit_test(jumps_to_other_modules_as_if_it_returned),
         cmocka_unit_test(ends_where_code_can_only_stop),
         cmocka_unit_test(says_nothing_of_what_it_does_not_know),
     };

@@ -396,6 +396,10 @@ static enum verdict take_one_byte(struct follower *f, struct state *s,
     case 0xca ... 0xcf: /* far returns, int3 */
         return LEADS_NOWHERE;
     case 0xff:
+        /* Through a word of the module's own: to another one's function, which returns to where
+         * this one would. Linkers make such stubs; lld says nothing of them. */
+        if ((i->reg & 7) == 4 && i->is_from_pc)
+            return RETURNS;
         if ((i->reg & 7) == 4 || (i->reg & 7) == 5) /* a jump that nothing here tells of */
             return LEADS_NOWHERE;
         f->is_behind_call = (i->reg & 7) == 2;

@@ -148,7 +148,8 @@ static unsigned read_operands(const uint8_t *at, unsigned rex, struct kymo_instr
     }
     out->rm = (uint8_t)(base | (rex & 1) << 3);
     if (out->mod == 0 && base == 5) {
-        out->is_plain = false; /* from the pc, or from nothing */
+        out->is_plain = false;
+        out->is_from_pc = !has_sib; /* else from nothing */
         memcpy(&out->displacement, at + length, 4);
         return length + 4;
     }

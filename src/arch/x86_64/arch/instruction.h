@@ -40,7 +40,8 @@ struct kymo_instruction {
     uint8_t mod; /* of the ModRM byte: 3: rm is a register */
     uint8_t reg; /* 0 to 15, by the processor's numbers; its low three bits may extend the opcode */
     uint8_t rm;  /* the same; without a ModRM byte the register that the opcode's low bits name */
-    bool is_plain; /* the operand in memory is register rm and displacement, nothing else */
+    bool is_plain;   /* the operand in memory is register rm and displacement, nothing else */
+    bool is_from_pc; /* the same from the next instruction's address */
     int32_t displacement;
     int32_t immediate; /* of at most four bytes, sign-extended; 0: none, or a longer one */
 };
