@@ -150,7 +150,7 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
     }
     if (walker->cache)
         word = kymo_row_cache_get(walker->cache, kymo_row_set_mask(walker->cache_mask),
-                                  w->generation_key, w->ip, look);
+                                  w->generation_key, w->ip, w->ip - look);
     if (word == KYMO_ROW_NONE) {
         word = kymo_row_at_pc(kymo_row_sanitize(row_from_tables(walker, look)), look);
         if (word == KYMO_ROW_NONE || word == KYMO_ROW_INTERPRET) {

@@ -475,6 +475,38 @@ static void gap_at_an_entry(void **state)
     assert_true(result.notes & KYMO_WALK_IN_GAP);
 }
 
+/* Its CFA is 8 above the word that lies 8 above the stack pointer. */
+void keeps_its_cfa(void);
+__asm__(".text\n"
+        ".globl keeps_its_cfa\n.type keeps_its_cfa, @function\nkeeps_its_cfa:\n"
+        ".cfi_startproc\n .cfi_escape 0x0f, 5, 0x77, 8, 0x06, 0x23, 8\n"
+        "nop\n nop\n ret\n .cfi_endproc\n"
+        ".size keeps_its_cfa, . - keeps_its_cfa\n");
+
+/* What was found out about the place of a sample is kept as well as about places to return to. */
+static void a_row_is_looked_up_once(void **state)
+{
+    (void)state;
+    static struct kymo_row_slot slots[1024] __attribute__((aligned(32)));
+    static struct kymo_walker walker;
+    memset(slots, 0, sizeof slots); /* there are several rounds of all tests */
+    assert_int_equal(kymo_walker_init(&walker, slots, KYMO_ARRAY_LEN(slots)), KYMO_OK);
+    for (int round = 0; round < 2; round++) {
+        struct kymo_stack_bounds bounds = help_bounds();
+        volatile uint64_t frame[2] = {0, (uint64_t)(uintptr_t)__builtin_dwarf_cfa() - 8};
+        struct kymo_regs regs;
+        kymo_regs_here(&regs);
+        regs.gpr[KYMO_REG_SP] = (uint64_t)(uintptr_t)frame;
+        regs.ip = (uint64_t)(uintptr_t)keeps_its_cfa;
+        walked = kymo_unwind_walk(&walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+        assert_true(walked > 3);
+        assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+        assert_true(pcs[1] == (uint64_t)(uintptr_t)__builtin_return_address(0));
+        assert_int_equal(result.notes & KYMO_WALK_BY_INTERPRETER,
+                         round == 0 ? KYMO_WALK_BY_INTERPRETER : 0);
+    }
+}
+
 /* A walk that comes to ld.so's entry code (as constructors do) has come to the end. */
 static void loader_entry_is_the_end(void **state)
 {
@@ -635,6 +667,7 @@ int main(void)
         cmocka_unit_test(through_made_code),
         cmocka_unit_test(gap_in_a_library),
         cmocka_unit_test(gap_at_an_entry),
+        cmocka_unit_test(a_row_is_looked_up_once),
         cmocka_unit_test(loader_entry_is_the_end),
         cmocka_unit_test(null_pc),
     };
