@@ -317,6 +317,23 @@ static void find_entries(kymo_remote *r)
     kymo_walker_set_entries(&r->walker, program, loader ? loader + entry : 0);
 }
 
+/* Trampolines lie side by side, and a function's instructions: a walk reads few pages. */
+static bool read_code(void *context, uint64_t address, uint64_t *word)
+{
+    kymo_remote *r = context;
+    uint64_t page = address & ~(uint64_t)(PAGE - 1);
+    if (address - page > PAGE - sizeof *word) /* at its end */
+        return kymo_remote_memory(r->pid, address, word, sizeof *word) == sizeof *word;
+    if (page != r->code_page) {
+        r->code_page = 0;
+        if (kymo_remote_memory(r->pid, page, r->code, PAGE) != PAGE)
+            return false;
+        r->code_page = page;
+    }
+    memcpy(word, r->code + (address - page), sizeof *word);
+    return true;
+}
+
 kymo_err kymo_remote_create(kymo_remote_store *store, pid_t pid, kymo_remote **out)
 {
     kymo_remote *r = calloc(1, sizeof *r);
@@ -327,6 +344,8 @@ kymo_err kymo_remote_create(kymo_remote_store *store, pid_t pid, kymo_remote **o
     r->cache = calloc(CACHE_SLOTS, sizeof *r->cache);
     kymo_err err = r->cache ? kymo_walker_init(&r->walker, r->cache, CACHE_SLOTS) : KYMO_E_NOMEM;
     if (err == KYMO_OK) {
+        r->view.read_code = read_code;
+        r->view.context = r;
         r->walker.outside = &r->view;
         find_entries(r);
         err = kymo_remote_refresh(r);
@@ -369,28 +388,9 @@ static size_t copy_stack(kymo_remote *r, uint64_t lo, size_t size)
     return kymo_remote_memory(r->pid, lo, r->stack, size);
 }
 
-/* Trampolines lie side by side, so a walk reads few pages. */
-static bool read_code(void *context, uint64_t address, uint64_t *word)
-{
-    kymo_remote *r = context;
-    uint64_t page = address & ~(uint64_t)(PAGE - 1);
-    if (address - page > PAGE - sizeof *word) /* at its end */
-        return kymo_remote_memory(r->pid, address, word, sizeof *word) == sizeof *word;
-    if (page != r->code_page) {
-        r->code_page = 0;
-        if (kymo_remote_memory(r->pid, page, r->code, PAGE) != PAGE)
-            return false;
-        r->code_page = page;
-    }
-    memcpy(word, r->code + (address - page), sizeof *word);
-    return true;
-}
-
 void kymo_remote_has_trampolines(kymo_remote *r)
 {
     r->walker.has_trampolines = 1;
-    r->view.read_code = read_code;
-    r->view.context = r;
 }
 
 size_t kymo_remote_walk_with_sps(kymo_remote *r, const struct kymo_regs *regs, uint32_t known,
@@ -432,6 +432,7 @@ size_t kymo_remote_walk_copy(kymo_remote *r, const struct kymo_remote_copy *copy
                              size_t max, struct kymo_walk_result *result)
 {
     struct kymo_regs scratch = *copy->regs;
+    r->code_page = 0;
     r->view.known = KYMO_REGS_ALL;
     r->view.copy = copy->stack;
     r->view.lo = scratch.gpr[KYMO_REG_SP];

@@ -39,7 +39,7 @@ bool kymo_code_is_behind_call(struct kymo_stack_window *window, uint64_t ip)
 {
     uint64_t word;
     uint8_t before[KYMO_CALL_BYTES];
-    if (!kymo_window_load(window, ip - sizeof word, &word))
+    if (!kymo_window_load_code(window, ip - sizeof word, &word))
         return false;
     memcpy(before, &word, sizeof before);
     return kymo_ends_with_call(before);
@@ -48,7 +48,7 @@ bool kymo_code_is_behind_call(struct kymo_stack_window *window, uint64_t ip)
 uint64_t kymo_code_walk_row(struct kymo_stack_window *window, const struct kymo_regs *regs,
                             uint64_t ip, uint64_t sp, uint64_t fp, bool exact)
 {
-    if (window->is_copy || !window->probe_allowed)
+    if (!window->outside && !window->probe_allowed)
         return KYMO_ROW_GAP;
     uint64_t row = kymo_row_from_code(window, ip, !exact);
     if (row == KYMO_ROW_END)

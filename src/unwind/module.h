@@ -45,7 +45,7 @@ struct kymo_outside {
     const uint8_t *copy; /* of the stack at [lo, hi) */
     uint64_t lo;
     uint64_t hi;
-    /* Eight bytes of code in no module; false: they cannot be read. NULL: none can. */
+    /* Eight bytes of code; false: they cannot be read. NULL: none can. */
     bool (*read_code)(void *context, uint64_t address, uint64_t *word);
     void *context;
 };

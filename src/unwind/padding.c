@@ -10,7 +10,7 @@
 uint64_t kymo_padding_end(struct kymo_stack_window *window, uint64_t pc)
 {
     uint64_t at = pc;
-    if (window->is_copy || !window->probe_allowed)
+    if (window->outside || !window->probe_allowed)
         return 0;
     while (at - pc < PADDING_MAX) {
         uint64_t words[2];

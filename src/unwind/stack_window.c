@@ -3,6 +3,7 @@
 
 #include "arch/system.h"
 #include "sys/raw.h"
+#include "unwind/module.h"
 #include "unwind/unwind.h"
 
 /* The last page below the limit of user addresses is never mapped. */
@@ -57,7 +58,7 @@ static bool probe_page(struct kymo_stack_window *window, uint64_t page)
 
 bool kymo_window_probe(struct kymo_stack_window *window, uint64_t address)
 {
-    if (window->is_copy) {
+    if (window->outside) {
         window->missing = window->missing ? window->missing : address;
         return false;
     }
@@ -70,3 +71,13 @@ bool kymo_window_probe(struct kymo_stack_window *window, uint64_t address)
         return false;
     return kymo_window_covers(window, address);
 }
+
+#ifndef KYMO_HOT
+bool kymo_window_load_code(struct kymo_stack_window *window, uint64_t address, uint64_t *value)
+{
+    const struct kymo_outside *outside = window->outside;
+    if (!outside)
+        return kymo_window_load(window, address, value);
+    return outside->read_code && outside->read_code(outside->context, address, value);
+}
+#endif

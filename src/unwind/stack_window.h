@@ -32,6 +32,8 @@
 #define KYMO_INSTRUCTIONS_PER_WALK 16384u /* some 400 us at most */
 #define KYMO_PROBE_PAGE ((uint64_t)KYMO_ARCH_PAGE_BYTES)
 
+struct kymo_outside;
+
 struct kymo_stack_window {
     uint64_t own_lo;
     uint64_t own_hi;
@@ -45,7 +47,7 @@ struct kymo_stack_window {
     uint32_t instructions_left; /* of code that may be followed (arch/code_row.h) */
     uint32_t notes;             /* KYMO_WALK_BY_PROBE, KYMO_WALK_PROBE_REFUSED */
     bool probe_allowed;
-    bool is_copy;
+    const struct kymo_outside *outside; /* whose copy it is; NULL: it is our own stack */
 };
 
 /* The walk is now at this stack pointer: if it lies within the bounds, everything from it (and its
@@ -90,5 +92,17 @@ KYMO_SIGNAL_SAFE static inline bool kymo_window_load(struct kymo_stack_window *w
     *value = kymo_window_read(address + window->shift);
     return true;
 }
+
+/* Eight bytes of code, if they can be read: of the process whose stack it is. In
+ * libkymo-preload.so that is ours. */
+#ifdef KYMO_HOT
+KYMO_SIGNAL_SAFE static inline bool kymo_window_load_code(struct kymo_stack_window *window,
+                                                          uint64_t address, uint64_t *value)
+{
+    return kymo_window_load(window, address, value);
+}
+#else
+bool kymo_window_load_code(struct kymo_stack_window *window, uint64_t address, uint64_t *value);
+#endif
 
 #endif

@@ -321,7 +321,7 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
             continue;
         /* Taken off the stack already, which epilogues may leave unsaid: the register has it. What
          * the kernel copies of a stack ends there. */
-        if (w->window.is_copy && base - 8ull * k < sp)
+        if (w->window.outside && base - 8ull * k < sp)
             continue;
         if (kymo_window_load(&w->window, base - 8ull * k, &value))
             w->known |= BIT(reg);
@@ -447,7 +447,7 @@ static bool can_return_to(struct walk *w, uint64_t ip)
 {
     struct kymo_stack_window *window = &w->window;
     struct kymo_unwind_module module;
-    return window->is_copy || !window->probe_allowed ||
+    return window->outside || !window->probe_allowed ||
            window->probes_left < KYMO_PROBES_PER_WALK / 2 ||
            kymo_module_find(NULL, ip - 1, &module) || kymo_code_is_behind_call(window, ip);
 }
@@ -484,25 +484,14 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap
     return STEP_ON;
 }
 
-/* In libkymo-preload.so there is no other process to read, and no code for it. */
-static bool load_code(struct walk *w, uint64_t address, uint64_t *word)
-{
-#ifndef KYMO_HOT
-    const struct kymo_outside *outside = w->walker->outside;
-    if (outside)
-        return outside->read_code && outside->read_code(outside->context, address, word);
-#endif
-    return !w->window.is_copy && w->window.probe_allowed &&
-           kymo_window_load(&w->window, address, word);
-}
-
 /* With `-X perf` CPython makes a small function for each of its own, that calls the evaluator. It
  * has no row and sets up no frame pointer, but where the call returns to it says how large its
  * frame is. */
 static KYMO_NOINLINE enum step step_trampoline(struct walk *w)
 {
     uint64_t word, ip;
-    if (w->exact || !load_code(w, w->ip, &word))
+    if (w->exact || (!w->window.outside && !w->window.probe_allowed) ||
+        !kymo_window_load_code(&w->window, w->ip, &word))
         return STEP_END;
     uint64_t bytes = kymo_frame_of_return(word);
     if (bytes == 0 || !kymo_window_load(&w->window, w->sp + bytes, &ip) || ip <= KYMO_CODE_LOWEST ||
@@ -535,8 +524,8 @@ static KYMO_NOINLINE enum step step(struct walk *w)
         if (step_by_frame_pointer(w, false) == STEP_ON)
             return STEP_ON;
         /* Made by a JIT that keeps no frame pointer. The row is not kept: other code may come to
-         * lie there. */
-        uint64_t row = row_from_code(w);
+         * lie there. From outside it is rather a library that is not known yet. */
+        uint64_t row = w->walker->outside ? KYMO_ROW_GAP : row_from_code(w);
         return row == KYMO_ROW_GAP ? STEP_END : step_packed(w, row);
     }
     switch (kymo_row_kind(found.word)) {
@@ -659,7 +648,7 @@ size_t kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *r
                    .probe_allowed = kymo_load_relaxed(&walker->probe_allowed) != 0},
     };
     if (outside) {
-        w.window.is_copy = true;
+        w.window.outside = outside;
         w.window.probed_lo = outside->lo;
         w.window.probed_hi = outside->hi;
         w.window.shift = (uint64_t)(uintptr_t)outside->copy - outside->lo;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/attr.h"
+#include "unwind/module.h"
 #include "unwind/padding.h"
 
 static struct kymo_stack_window window;
@@ -63,7 +64,7 @@ static void unreadable_code_is_none(void **state)
     }
     munmap(pages, 2 * KYMO_PROBE_PAGE);
     /* Nothing of another process's code is in a copy of its stack, and nothing of it is missed. */
-    window = (struct kymo_stack_window){.is_copy = true};
+    window = (struct kymo_stack_window){.outside = &(struct kymo_outside){0}};
     assert_int_equal(kymo_padding_end(&window, (uint64_t)(uintptr_t)code), 0);
     assert_int_equal(window.missing, 0);
     window = (struct kymo_stack_window){.probes_left = KYMO_PROBES_PER_WALK};

@@ -435,9 +435,10 @@ static enum verdict take(struct follower *f, struct state *s)
     uint64_t words[KYMO_INSTRUCTION_BYTES / 8] = {0};
     const uint8_t *code = (const uint8_t *)words;
     uint64_t pc = f->pc + (uint64_t)(int64_t)s->at;
-    if (!kymo_window_load(f->window, pc, &words[0]))
+    if (!kymo_window_load_code(f->window, pc, &words[0]))
         return LEADS_NOWHERE;
-    (void)kymo_window_load(f->window, pc + sizeof words[0], &words[1]); /* not behind a mapping */
+    (void)kymo_window_load_code(f->window, pc + sizeof words[0],
+                                &words[1]); /* not behind a mapping */
     /* Padding behind a call: it does not return, and another function follows. */
     if ((f->is_behind_call && kymo_nop_length(code)) || !kymo_instruction_read(code, &i) ||
         __builtin_add_overflow(s->at, i.length, &s->at))
