@@ -326,8 +326,8 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
     else if (walk.end == KYMO_WALK_UNSUPPORTED) /* what was read of a file was not all */
         note_unfit(c);
     else if (walk.notes & KYMO_WALK_IN_GAP)
-        /* A handler reads the code, too. Later processes of the program begin with copies all the
-         * same: any may come through such code once, as it ends in that of its start files. */
+        /* Its code could not be followed; a handler needs no permission to read it. Later processes
+         * of the program begin with copies all the same: any may come through such code once. */
         c->is_unfit = 1;
     else if (copy->regs.gpr[KYMO_REG_SP] < s->thread.stack_begin)
         note_used(s, s->thread.stack_begin - copy->regs.gpr[KYMO_REG_SP]);

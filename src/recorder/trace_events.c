@@ -38,6 +38,7 @@ SAME(function, script);
 SAME(depth, depth);
 SAME(kind, kind);
 SAME(missing, missing);
+static_assert(sizeof(struct kymo_drain_call) == sizeof(kymo_event_call), "one layout");
 
 kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_call *calls,
                                  uint32_t count, const kymo_event_handler *events, void *context)

@@ -527,8 +527,8 @@ typedef struct kymo_event_handler {
 #define X(name, type) kymo_err (*name)(void *ctx, const kymo_event_##type *event);
     KYMO_EVENT_LIST(X)
 #undef X
-    /* If not NULL, calls of a recording that is read are not looked into, and this is told instead
-     * how many there are, as often as it takes. */
+    /* If not NULL, traced calls of a recording are not decoded, and calls() is not called. This is,
+     * for each group of them, with their number as the file says it. */
     kymo_err (*call_count)(void *ctx, uint32_t thread, uint32_t count);
 } kymo_event_handler;
 

@@ -437,8 +437,8 @@ static enum verdict take(struct follower *f, struct state *s)
     uint64_t pc = f->pc + (uint64_t)(int64_t)s->at;
     if (!kymo_window_load_code(f->window, pc, &words[0]))
         return LEADS_NOWHERE;
-    (void)kymo_window_load_code(f->window, pc + sizeof words[0],
-                                &words[1]); /* not behind a mapping */
+    /* A mapping may end before it. */
+    (void)kymo_window_load_code(f->window, pc + sizeof words[0], &words[1]);
     /* Padding behind a call: it does not return, and another function follows. */
     if ((f->is_behind_call && kymo_nop_length(code)) || !kymo_instruction_read(code, &i) ||
         __builtin_add_overflow(s->at, i.length, &s->at))
