@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bare SECONDS - burns a third of its CPU time in one function of assembly, a third in another one,
- * of which no unwind information says anything, and a third in that on a stack of its own, which
- * begins in such assembly. Both have rbp for themselves; the second one keeps the stack pointer
- * that it was given in an aligned stack. Prints the CPU time of their callers, in seconds.
+ * bare SECONDS - burns its CPU time in assembly of which no unwind information says anything: a
+ * quarter in a function that pushes what it saves, one in a function that keeps the stack pointer
+ * that it was given in an aligned stack, one in that on a stack of its own, which begins in such
+ * assembly, and one in stubs as linkers make them. The first two have rbp for themselves. Prints
+ * the CPU time of their callers, in seconds.
  */
 #include "workload.h"
 
 void bare_saves(uint64_t rounds);
 void bare_aligned(uint64_t rounds);
+void bare_stubs(uint64_t rounds);
 /* Runs the function on a stack that ends at `top`, until that calls bare_end with the same word. */
 void bare_begin(void (*function)(void), char *top, uint64_t *word);
 void bare_end(const uint64_t *word) __attribute__((noreturn));
@@ -62,6 +64,32 @@ __asm__(".text\n"
         "    pop %rbp\n"
         "    ret\n"
         ".size bare_aligned, . - bare_aligned\n"
+        /* Stubs that jump through words: each to the next, and the last to the return. */
+        ".type bare_chain, @function\n"
+        "bare_chain:\n"
+        ".set n, 0\n"
+        ".rept 32\n"
+        "    jmp *bare_words + 8 * n(%rip)\n"
+        ".set n, n + 1\n"
+        ".endr\n"
+        "    ret\n"
+        ".size bare_chain, . - bare_chain\n"
+        ".globl bare_stubs\n"
+        ".type bare_stubs, @function\n"
+        "bare_stubs:\n"
+        "6:  call bare_chain\n"
+        "    dec %rdi\n"
+        "    jns 6b\n"
+        "    ret\n"
+        ".size bare_stubs, . - bare_stubs\n"
+        ".data\n"
+        "bare_words:\n"
+        ".set n, 0\n"
+        ".rept 32\n"
+        "    .quad bare_chain + 6 * (n + 1)\n"
+        ".set n, n + 1\n"
+        ".endr\n"
+        ".text\n"
         /* As coroutines of boost.context begin and end. */
         ".globl bare_begin\n"
         ".type bare_begin, @function\n"
@@ -104,6 +132,11 @@ static KEPT double call_aligned(uint64_t ns)
     return (double)burn_ns(bare_aligned, ns) / 1e9;
 }
 
+static KEPT double call_stubs(uint64_t ns)
+{
+    return (double)burn_ns(bare_stubs, ns) / 1e9;
+}
+
 static struct {
     uint64_t word, ns;
     double burnt_s;
@@ -118,11 +151,13 @@ static void on_own_stack(void)
 
 int main(int argc, char **argv)
 {
-    uint64_t third = own.ns = (uint64_t)((argc > 1 ? atof(argv[1]) : 1) * 1e9 / 3);
-    double saves_s = call_saves(third);
-    double aligned_s = call_aligned(third);
+    uint64_t quarter = own.ns = (uint64_t)((argc > 1 ? atof(argv[1]) : 1) * 1e9 / 4);
+    double saves_s = call_saves(quarter);
+    double aligned_s = call_aligned(quarter);
+    double stubs_s = call_stubs(quarter);
     bare_begin(on_own_stack, own.stack + sizeof own.stack, &own.word);
-    printf("{\"call_saves\": %.9f, \"call_aligned\": %.9f, \"on_own_stack\": %.9f}\n", saves_s,
-           aligned_s, own.burnt_s);
+    printf("{\"call_saves\": %.9f, \"call_aligned\": %.9f, \"call_stubs\": %.9f, "
+           "\"on_own_stack\": %.9f}\n",
+           saves_s, aligned_s, stubs_s, own.burnt_s);
     return 0;
 }
