@@ -66,6 +66,7 @@ struct walk {
     enum kymo_walk_end end;
     bool exact; /* the frame was interrupted at ip, or just begun: not a return address */
     bool full;
+    bool is_astray; /* the last frame is none, but a word that no call has put there */
 };
 
 static enum step end(struct walk *w, enum kymo_walk_end why)
@@ -447,7 +448,7 @@ static bool can_return_to(struct walk *w, uint64_t ip)
 {
     struct kymo_stack_window *window = &w->window;
     struct kymo_unwind_module module;
-    return window->outside || !window->probe_allowed ||
+    return window->outside || !window->probe_allowed || w->options & KYMO_WALK_WHILE_CLOSING ||
            window->probes_left < KYMO_PROBES_PER_WALK / 2 ||
            kymo_module_find(NULL, ip - 1, &module) || kymo_code_is_behind_call(window, ip);
 }
@@ -523,9 +524,10 @@ static KYMO_NOINLINE enum step step(struct walk *w)
             return STEP_ON;
         if (step_by_frame_pointer(w, false) == STEP_ON)
             return STEP_ON;
+        w->is_astray = !w->exact && !can_return_to(w, w->ip);
         /* Made by a JIT that keeps no frame pointer. The row is not kept: other code may come to
          * lie there. From outside it is rather a library that is not known yet. */
-        uint64_t row = w->walker->outside ? KYMO_ROW_GAP : row_from_code(w);
+        uint64_t row = w->is_astray || w->walker->outside ? KYMO_ROW_GAP : row_from_code(w);
         return row == KYMO_ROW_GAP ? STEP_END : step_packed(w, row);
     }
     switch (kymo_row_kind(found.word)) {
@@ -696,6 +698,7 @@ size_t kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *r
             w.fp = regs->gpr[KYMO_REG_FP];
         }
     }
+    n -= w.is_astray;
     result->end = w.end;
     result->notes = w.notes | w.window.notes;
     result->missing = w.window.missing;

@@ -507,6 +507,27 @@ static void a_row_is_looked_up_once(void **state)
     }
 }
 
+/* What lies where a return address belongs, and is none, is no frame: the word before it may have
+ * been written over. */
+static void a_word_that_is_no_code_is_no_frame(void **state)
+{
+    (void)state;
+    uint64_t *data = calloc(64, sizeof *data);
+    assert_non_null(data);
+    struct kymo_stack_bounds bounds = help_bounds();
+    volatile uint64_t words[2] = {(uint64_t)(uintptr_t)(data + 32), 0};
+    volatile uint64_t frame[2] = {0, (uint64_t)(uintptr_t)words};
+    struct kymo_regs regs;
+    kymo_regs_here(&regs);
+    regs.gpr[KYMO_REG_SP] = (uint64_t)(uintptr_t)frame;
+    regs.gpr[KYMO_REG_FP] = 1;
+    regs.ip = (uint64_t)(uintptr_t)keeps_its_cfa;
+    walked = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    assert_int_equal(walked, 1);
+    assert_int_equal(result.end, KYMO_WALK_NO_MODULE);
+    free(data);
+}
+
 /* A walk that comes to ld.so's entry code (as constructors do) has come to the end. */
 static void loader_entry_is_the_end(void **state)
 {
@@ -668,6 +689,7 @@ int main(void)
         cmocka_unit_test(gap_in_a_library),
         cmocka_unit_test(gap_at_an_entry),
         cmocka_unit_test(a_row_is_looked_up_once),
+        cmocka_unit_test(a_word_that_is_no_code_is_no_frame),
         cmocka_unit_test(loader_entry_is_the_end),
         cmocka_unit_test(null_pc),
     };
