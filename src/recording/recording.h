@@ -176,8 +176,9 @@ enum {
     /* Reads a file from its beginning without changing fd's offset: for a recording that is
      * being written, possibly by another process through the same descriptor. */
     KYMO_RECORDING_BY_OFFSET = 2,
-    /* Checksums are not compared: for a first look at what is read again with them. */
-    KYMO_RECORDING_UNCHECKED = 4,
+    /* Checksums of traced calls are not compared: for a first look at what is read again with them.
+     */
+    KYMO_RECORDING_UNCHECKED_CALLS = 4,
 };
 
 /* Reads from fd (a file, a pipe) to its end. KYMO_OK if there was a recording, even an

@@ -51,6 +51,8 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, kymo_reader *r, u
     const kymo_event_handler *h = d->handler;
     if (h->calls && !h->call_count)
         return decode_events(d, thread, r, count);
+    if (count > (size_t)(r->end - r->at)) /* an event has a byte at least */
+        return kymo_decode_malformed(d);
     d->events += count;
     return h->call_count ? h->call_count(d->ctx, thread, count) : KYMO_OK;
 }

@@ -131,8 +131,8 @@ static void prepare(const struct input *input, kymo_ingest *ingest)
     struct kymo_thin_count count = {0};
     if (input->handler != &kymo_ingest_handler || !is_large(input))
         return;
-    if (read_input(input, KYMO_RECORDING_UNCHECKED, &kymo_thin_count_handler, &count, NULL, NULL) !=
-        KYMO_OK)
+    if (read_input(input, KYMO_RECORDING_UNCHECKED_CALLS, &kymo_thin_count_handler, &count, NULL,
+                   NULL) != KYMO_OK)
         return;
     kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
     kymo_ingest_expect_calls(ingest, count.calls);
