@@ -34,6 +34,7 @@
 #define STACK_FIRST (8u << 10)
 #define STACK_MAX (1u << 20)
 #define CACHE_SLOTS 1024u
+#define CODE_READS_MAX 64u /* of a walk: no program keeps the recorder from others */
 
 struct module {
     struct kymo_remote_module public;
@@ -54,7 +55,8 @@ struct kymo_remote {
     size_t stack_bytes;
     struct kymo_row_slot *cache;
     struct kymo_walker walker;
-    uint64_t code_page; /* whose copy is below, of the walk at hand; 0: none */
+    uint64_t code_page;  /* whose copy is below, of the walk at hand; 0: none */
+    uint32_t code_reads; /* of the walk at hand */
     unsigned char code[PAGE];
 };
 
@@ -317,12 +319,22 @@ static void find_entries(kymo_remote *r)
     kymo_walker_set_entries(&r->walker, program, loader ? loader + entry : 0);
 }
 
+/* It may have changed since the walk before. */
+static void forget_code(kymo_remote *r)
+{
+    r->code_page = 0;
+    r->code_reads = 0;
+}
+
 /* Trampolines lie side by side, and a function's instructions: a walk reads few pages. */
 static bool read_code(void *context, uint64_t address, uint64_t *word)
 {
     kymo_remote *r = context;
     uint64_t page = address & ~(uint64_t)(PAGE - 1);
-    if (address - page > PAGE - sizeof *word) /* at its end */
+    int is_across = address - page > PAGE - sizeof *word;
+    if (page == 0 || ((is_across || page != r->code_page) && r->code_reads++ >= CODE_READS_MAX))
+        return false;
+    if (is_across)
         return kymo_remote_memory(r->pid, address, word, sizeof *word) == sizeof *word;
     if (page != r->code_page) {
         r->code_page = 0;
@@ -400,7 +412,7 @@ size_t kymo_remote_walk_with_sps(kymo_remote *r, const struct kymo_regs *regs, u
     uint64_t sp = regs->gpr[KYMO_REG_SP];
     uint64_t lo = sp - RED_ZONE;
     size_t n = 0;
-    r->code_page = 0; /* it may have changed */
+    forget_code(r);
     for (size_t size = STACK_FIRST; size <= STACK_MAX; size *= 8) {
         size_t have = copy_stack(r, lo, size);
         if (have == 0 && size == STACK_FIRST) {
@@ -432,7 +444,7 @@ size_t kymo_remote_walk_copy(kymo_remote *r, const struct kymo_remote_copy *copy
                              size_t max, struct kymo_walk_result *result)
 {
     struct kymo_regs scratch = *copy->regs;
-    r->code_page = 0;
+    forget_code(r);
     r->view.known = KYMO_REGS_ALL;
     r->view.copy = copy->stack;
     r->view.lo = scratch.gpr[KYMO_REG_SP];

@@ -39,8 +39,14 @@ bool kymo_code_is_behind_call(struct kymo_stack_window *window, uint64_t ip)
 {
     uint64_t word;
     uint8_t before[KYMO_CALL_BYTES];
-    if (!kymo_window_load_code(window, ip - sizeof word, &word))
-        return false;
+    const uint64_t in_page = ip & (KYMO_PROBE_PAGE - 1);
+    if (!kymo_window_load_code(window, ip - sizeof word, &word)) {
+        /* The page before may be none. */
+        if (in_page == 0 || in_page >= sizeof word ||
+            !kymo_window_load_code(window, ip - in_page, &word))
+            return false;
+        word <<= 8 * (sizeof word - in_page);
+    }
     memcpy(before, &word, sizeof before);
     return kymo_ends_with_call(before);
 }
@@ -56,10 +62,10 @@ uint64_t kymo_code_walk_row(struct kymo_stack_window *window, const struct kymo_
     uint64_t cfa = cfa_of(window, regs, sp, fp, exact, row);
     uint64_t caller;
     bool is_above = cfa > sp || !kymo_window_is_own(window, sp) || !kymo_window_is_own(window, cfa);
-    return cfa != 0 && (cfa & 7) == 0 && is_above &&
-                   kymo_window_load(window, cfa - kymo_row_return_at(row), &caller) &&
-                   caller > KYMO_CODE_LOWEST && caller <= KYMO_CODE_HIGHEST &&
-                   kymo_code_is_behind_call(window, caller)
-               ? row
-               : KYMO_ROW_GAP;
+    if (cfa != 0 && (cfa & 7) == 0 && is_above &&
+        kymo_window_load(window, cfa - kymo_row_return_at(row), &caller) &&
+        caller > KYMO_CODE_LOWEST && caller <= KYMO_CODE_HIGHEST &&
+        kymo_code_is_behind_call(window, caller))
+        return row;
+    return row == KYMO_ROW_GAP ? KYMO_ROW_GAP : KYMO_ROW_NONE;
 }

@@ -19,9 +19,9 @@
 #include "unwind/stack_window.h"
 
 /* A packed row by which the caller of the frame is found; KYMO_ROW_END: it has none; KYMO_ROW_GAP:
- * there is no row, or no call ends where it says that this function returns to. That check holds
- * for this frame; the row is the pc's. fp 0: not known; regs: as far as the walk has restored them;
- * exact: ip is no return address. */
+ * the code gives no row; KYMO_ROW_NONE: it gives one that is not this frame's, since no call ends
+ * where it says that this function returns to. The row is the pc's. fp 0: not known; regs: as far
+ * as the walk has restored them; exact: ip is no return address. */
 KYMO_SIGNAL_SAFE uint64_t kymo_code_walk_row(struct kymo_stack_window *window,
                                              const struct kymo_regs *regs, uint64_t ip, uint64_t sp,
                                              uint64_t fp, bool exact);

@@ -120,6 +120,7 @@ static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
     return false;
 }
 
+/* As kymo_code_walk_row. */
 static uint64_t row_from_code(struct walk *w)
 {
     uint64_t fp = w->known & BIT(KYMO_REG_FP) ? w->fp : 0;
@@ -129,12 +130,14 @@ static uint64_t row_from_code(struct walk *w)
 }
 
 /* Whether what was found in the code holds for other frames at this pc: not if the means to look
- * have run out, nor if it rests on a register that callees may change. */
+ * have run out or were not used, nor if it rests on a register that callees may change. */
 static bool is_true_of_pc(const struct walk *w, uint64_t row)
 {
     if (row == KYMO_ROW_GAP)
-        return w->window.probes_left && w->window.instructions_left;
-    return w->exact || kymo_row_kind(row) != KYMO_ROW_KIND_REGISTER;
+        return w->window.probes_left && w->window.instructions_left &&
+               !(w->options & KYMO_WALK_WHILE_CLOSING) &&
+               (!w->window.outside || w->known & BIT(KYMO_REG_FP));
+    return row != KYMO_ROW_NONE && (w->exact || kymo_row_kind(row) != KYMO_ROW_KIND_REGISTER);
 }
 
 /* Looks in the cache, the tables, the module, its code, in this order. KYMO_ROW_NONE in word means
@@ -185,8 +188,11 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
         }
         bool is_kept = word != KYMO_ROW_INTERPRET;
         if (word == KYMO_ROW_GAP) {
+            const uint64_t missing = w->window.missing;
             word = row_from_code(w);
+            w->window.missing = missing; /* that of the walk, not of a try */
             is_kept = is_true_of_pc(w, word);
+            word = word == KYMO_ROW_NONE ? KYMO_ROW_GAP : word;
         }
         if (walker->cache && is_kept)
             kymo_row_cache_put(walker->cache, kymo_row_set_mask(walker->cache_mask),
@@ -528,7 +534,10 @@ static KYMO_NOINLINE enum step step(struct walk *w)
         /* Made by a JIT that keeps no frame pointer. The row is not kept: other code may come to
          * lie there. From outside it is rather a library that is not known yet. */
         uint64_t row = w->is_astray || w->walker->outside ? KYMO_ROW_GAP : row_from_code(w);
-        return row == KYMO_ROW_GAP ? STEP_END : step_packed(w, row);
+        /* Stubs of JITs that end in a hlt have callers. */
+        return row == KYMO_ROW_GAP || row == KYMO_ROW_NONE || row == KYMO_ROW_END
+                   ? STEP_END
+                   : step_packed(w, row);
     }
     switch (kymo_row_kind(found.word)) {
     case KYMO_ROW_KIND_END:

@@ -434,6 +434,7 @@ static enum verdict take(struct follower *f, struct state *s)
     struct kymo_instruction i;
     uint64_t words[KYMO_INSTRUCTION_BYTES / 8] = {0};
     const uint8_t *code = (const uint8_t *)words;
+    const bool is_first = s->at == 0;
     uint64_t pc = f->pc + (uint64_t)(int64_t)s->at;
     if (!kymo_window_load_code(f->window, pc, &words[0]))
         return LEADS_NOWHERE;
@@ -443,9 +444,13 @@ static enum verdict take(struct follower *f, struct state *s)
     if ((f->is_behind_call && kymo_nop_length(code)) || !kymo_instruction_read(code, &i) ||
         __builtin_add_overflow(s->at, i.length, &s->at))
         return LEADS_NOWHERE;
+    /* A call that was followed, and not the one that returns to the beginning. */
+    const bool may_stop = f->is_behind_call && !is_first;
     f->is_behind_call = false;
-    if (i.map == KYMO_MAP_ONE_BYTE)
-        return take_one_byte(f, s, &i);
+    if (i.map == KYMO_MAP_ONE_BYTE) {
+        enum verdict verdict = take_one_byte(f, s, &i);
+        return verdict == STOPS && !may_stop ? LEADS_NOWHERE : verdict;
+    }
     return i.map == KYMO_MAP_0F ? take_0f(f, s, &i) : GO_ON;
 }
 
@@ -511,8 +516,8 @@ static uint64_t follow(struct follower *f, bool is_return_address)
             return row;
         if (verdict == GO_ON)
             continue;
-        /* What a call returns to, and has no way but to stop, was called by nothing: where a stack
-         * begins that a program has made for itself. */
+        /* What a call returns to, and only calls what does not return, was called by nothing: where
+         * a stack begins that a program has made for itself. */
         if (verdict == STOPS && is_return_address && f->jump_count == 0)
             return KYMO_ROW_END;
         if (f->branch_count == 0)
