@@ -49,24 +49,14 @@ static kymo_err make_node(kymo_ingest *in, uint32_t caller, uint32_t script, uin
     return kymo_id_map_add(&c->index, caller + 1, script, node);
 }
 
-/* Where a function and the node that calls it are, if they were found a moment ago. */
-static inline struct kymo_ingest_call_pair *recent_pair(struct kymo_ingest_calls *c, uint64_t key)
-{
-    return &c->recent[kymo_hash_mix(0, key) % KYMO_CALLS_RECENT];
-}
-
-static inline uint64_t pair_key(uint32_t caller, uint32_t script)
-{
-    return (uint64_t)(caller + 1) << 32 | script;
-}
-
-/* The node of a function that is called from another node; KYMO_NONE: from nothing. */
-static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
+/* The node of a function that is called from another node; KYMO_NONE: from nothing. Inlined: traced
+ * calls come by the million. */
+KYMO_INLINE kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
 {
     struct kymo_ingest_calls *c = &in->calls;
-    uint64_t key = pair_key(caller, script);
-    struct kymo_ingest_call_pair *pair = recent_pair(c, key);
-    if (pair->node && pair->key == key) {
+    uint64_t key = (uint64_t)(caller + 1) << 32 | script;
+    struct kymo_ingest_call_pair *pair = &c->recent[kymo_hash_mix(0, key) % KYMO_CALLS_RECENT];
+    if (kymo_likely(pair->node && pair->key == key)) {
         *node = pair->node - 1;
         return KYMO_OK;
     }
@@ -77,8 +67,8 @@ static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uin
 }
 
 /* The node of a call; caller NULL: nothing that is known called it. */
-static kymo_err find_callee(kymo_ingest *in, const struct kymo_ingest_open_call *caller,
-                            uint32_t script, uint32_t *node)
+KYMO_INLINE kymo_err find_callee(kymo_ingest *in, const struct kymo_ingest_open_call *caller,
+                                 uint32_t script, uint32_t *node)
 {
     if (!caller || !in->calls.folds || caller->script != script)
         return find_node(in, caller ? caller->node : KYMO_NONE, script, node);
@@ -325,11 +315,8 @@ static int begins_usually(const struct usual *u, const kymo_event_call *e)
 static kymo_err begin_call(kymo_ingest *in, struct kymo_ingest_call_thread *t, struct usual *u,
                            const kymo_event_call *e)
 {
-    uint64_t key = pair_key(u->top->node, e->script);
-    const struct kymo_ingest_call_pair *pair = recent_pair(&in->calls, key);
-    uint32_t node = pair->node - 1;
-    if (kymo_unlikely(!pair->node || pair->key != key || in->calls.folds))
-        KYMO_TRY(find_callee(in, u->top, e->script, &node));
+    uint32_t node;
+    KYMO_TRY(find_callee(in, u->top, e->script, &node));
     if (kymo_unlikely(u->top + 1 == t->open.data + t->open.cap)) {
         t->open.len = t->open.cap;
         KYMO_TRY(kymo_vec_reserve(&t->open, 1));
