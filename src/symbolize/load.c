@@ -108,19 +108,16 @@ static int is_large(const struct input *input)
            S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES;
 }
 
-/* more_flags: beside those of the input. */
-static kymo_err read_input(const struct input *input, unsigned more_flags,
-                           const kymo_event_handler *handler, void *context,
-                           kymo_recording_report *report, kymo_error *detail)
+static kymo_err read_input(const struct input *input, const kymo_event_handler *handler,
+                           void *context, kymo_recording_report *report, kymo_error *detail)
 {
-    const unsigned flags = input->flags | more_flags;
     if (input->how.intervals)
         return kymo_recording_read_intervals(input->how.intervals, handler, context, report,
                                              detail);
     if (input->fd >= 0)
-        return kymo_recording_read_fd(input->fd, flags, handler, context, report, detail);
-    return kymo_recording_read_memory(input->data, input->len, flags, handler, context, report,
-                                      detail);
+        return kymo_recording_read_fd(input->fd, input->flags, handler, context, report, detail);
+    return kymo_recording_read_memory(input->data, input->len, input->flags, handler, context,
+                                      report, detail);
 }
 
 /* A large recording is read twice: the number of allocations determines how many are kept, that of
@@ -129,10 +126,11 @@ static kymo_err read_input(const struct input *input, unsigned more_flags,
 static void prepare(const struct input *input, kymo_ingest *ingest)
 {
     struct kymo_thin_count count = {0};
+    struct input first = *input;
+    first.flags |= KYMO_RECORDING_UNCHECKED_CALLS;
     if (input->handler != &kymo_ingest_handler || !is_large(input))
         return;
-    if (read_input(input, KYMO_RECORDING_UNCHECKED_CALLS, &kymo_thin_count_handler, &count, NULL,
-                   NULL) != KYMO_OK)
+    if (read_input(&first, &kymo_thin_count_handler, &count, NULL, NULL) != KYMO_OK)
         return;
     kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
     kymo_ingest_expect_calls(ingest, count.calls);
@@ -143,7 +141,7 @@ static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
 {
     kymo_error why = {.code = KYMO_OK};
     prepare(input, ingest);
-    kymo_err err = read_input(input, 0, input->handler, ingest, report, &why);
+    kymo_err err = read_input(input, input->handler, ingest, report, &why);
     if (err == KYMO_OK && input->how.names)
         err = kymo_names_file_read(input->how.names, ingest);
     if (err == KYMO_OK)

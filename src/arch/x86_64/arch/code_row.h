@@ -27,8 +27,9 @@
 #include "unwind/stack_window.h"
 
 /* A packed row (arch/row.h); KYMO_ROW_GAP if no return was found, or none that leaves a row;
- * KYMO_ROW_END if the code can only stop, and so has no caller. The code is read through the
- * window. is_return_address: pc is the place that a call returns to. */
+ * KYMO_ROW_END if the code can only call what does not return (a hlt follows), and so has no
+ * caller. The code is read through the window. is_return_address: pc is the place that a call
+ * returns to. */
 KYMO_SIGNAL_SAFE uint64_t kymo_row_from_code(struct kymo_stack_window *window, uint64_t pc,
                                              bool is_return_address);
 
