@@ -175,7 +175,7 @@ static kymo_err make_view(kymo_remote *r)
         KYMO_TRY(kymo_vec_push(&r->outside, (struct kymo_outside_module){
                                                 .map_start = m->public.map_start,
                                                 .map_end = m->public.map_end,
-                                                .eh_frame_hdr = m->public.eh_frame_hdr,
+                                                .eh_frame_hdr = m->frames.hdr,
                                                 .images = &m->frames.image,
                                                 .image_count = m->frames.image.size > 0,
                                                 .rows = m->frames.rows,

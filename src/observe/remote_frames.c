@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "observe/frame_index.h"
 
 #define HEADERS_MAX 4096u
 #define FRAMES_MAX (64ull << 20) /* bytes of unwind information of one module */
@@ -26,7 +27,7 @@ struct stored {
     size_t header_bytes;
     unsigned char *headers;
     struct kymo_row_slot *rows;
-    uint64_t vaddr;
+    uint64_t vaddr, hdr;
     size_t size;
     unsigned char *data;
 };
@@ -96,6 +97,7 @@ static int keep(kymo_remote_store *store, const struct kymo_remote_mapped *m,
         .build_id_len = m->module->build_id_len,
         .header_bytes = m->header_bytes,
         .vaddr = frames->image.address - m->module->bias,
+        .hdr = frames->hdr - m->module->bias,
         .size = frames->image.size,
     };
     if (s.build_id_len == 0 || store->bytes + s.size > STORE_MAX)
@@ -202,7 +204,24 @@ static int read_frames(const struct source *s, uint64_t most, struct kymo_remote
     }
     out->own = data;
     out->image = (struct kymo_cfi_image){data, have, lo};
+    out->hdr = hdr;
     return have == size;
+}
+
+/* Of a file without .eh_frame_hdr; what is not mapped of it, memory does not have. */
+static int make_index(const struct source *s, uint64_t most, struct kymo_remote_frames *out)
+{
+    char path[32];
+    kymo_elf_file *file;
+    most = most < FRAMES_MAX ? most : FRAMES_MAX;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
+    if (s->fd < 0 || kymo_elf_open(path, &file) != KYMO_OK)
+        return 0;
+    kymo_err err =
+        kymo_frame_index_make(file, s->mapped->module->bias, most, &out->image, &out->hdr);
+    kymo_elf_close(file);
+    out->own = err == KYMO_OK ? (unsigned char *)(uintptr_t)out->image.data : NULL;
+    return err == KYMO_OK;
 }
 
 void kymo_remote_frames_get(kymo_remote_store *store, const struct kymo_remote_mapped *mapped,
@@ -214,12 +233,12 @@ void kymo_remote_frames_get(kymo_remote_store *store, const struct kymo_remote_m
         out->image = (struct kymo_cfi_image){stored->data, stored->size,
                                              stored->vaddr + mapped->module->bias};
         out->rows = stored->rows;
+        out->hdr = stored->hdr + mapped->module->bias;
         return;
     }
-    if (mapped->module->eh_frame_hdr == 0)
-        return;
     const struct source source = {open_mapped(mapped), mapped};
-    if (read_frames(&source, own_most, out))
+    if (mapped->module->eh_frame_hdr ? read_frames(&source, own_most, out)
+                                     : make_index(&source, own_most, out))
         (void)keep(store, mapped, out);
     if (source.fd >= 0)
         close(source.fd);

@@ -41,6 +41,7 @@ struct kymo_remote_frames {
     struct kymo_cfi_image image; /* size 0: none */
     struct kymo_row_slot *rows;  /* of the file, shared; NULL: none */
     unsigned char *own; /* the image's bytes, if the store does not have them; to be freed */
+    uint64_t hdr;       /* where its .eh_frame_hdr is, or one that was made (frame_index.h) */
 };
 
 /* own_most: of bytes that the store does not take. */

@@ -55,13 +55,26 @@ static bool read_notes_at(kymo_elf_file *file, uint64_t offset, uint64_t size)
     return id != NULL;
 }
 
+static bool is_in_notes(const kymo_elf_file *file, const kymo_elf_section *section)
+{
+    for (size_t i = 0; i < file->n_segments; i++) {
+        const Elf64_Phdr *p = &file->segments[i];
+        if (p->p_type == PT_NOTE && section->address >= p->p_vaddr &&
+            section->address - p->p_vaddr < p->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 /* Sections come first: in a separate debug file the offsets of the segments mean nothing. */
 static void read_build_id(kymo_elf_file *file)
 {
     for (size_t i = 1; i < file->n_sections; i++) {
         const kymo_elf_section *s = &file->sections[i];
-        if (s->type == SHT_NOTE && read_notes_at(file, s->offset, s->size))
+        if (s->type == SHT_NOTE && read_notes_at(file, s->offset, s->size)) {
+            file->hides_build_id = !is_in_notes(file, s);
             return;
+        }
     }
     if (file->n_sections > 1)
         return;

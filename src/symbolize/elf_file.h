@@ -69,6 +69,7 @@ typedef struct kymo_elf_file {
     size_t n_segments;
     unsigned char build_id[KYMO_BUILD_ID_CAP];
     size_t build_id_len; /* 0: it has none */
+    bool hides_build_id; /* no segment has it, so it is not known of what is mapped (Go's linker) */
 } kymo_elf_file;
 
 /* Errors: KYMO_E_NOT_FOUND, KYMO_E_PERMISSION, KYMO_E_IO, KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED,

@@ -102,7 +102,7 @@ static bool is_wanted(void *user, kymo_elf_file *file)
 {
     const kymo_symbol_module *wanted = ((search *)user)->wanted;
     if (wanted->build_id_len == 0)
-        return !wanted->without_build_id || file->build_id_len == 0;
+        return !wanted->without_build_id || file->build_id_len == 0 || file->hides_build_id;
     return kymo_elf_has_id(file, wanted->build_id, wanted->build_id_len);
 }
 

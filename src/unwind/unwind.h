@@ -72,7 +72,7 @@ struct kymo_walk_result {
     enum kymo_walk_end end;
     uint32_t notes;
     /* Of a walk from outside: the first address that its copy lacked, 0 for none; where it ended
-     * for want of a register, the stack pointer of its last frame. */
+     * for want of a register or a row, the stack pointer of its last frame. */
     uint64_t missing;
     /* Indices in pcs of what lies behind a signal frame: places that were interrupted, like the
      * first one, and not return addresses. */
