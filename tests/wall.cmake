@@ -9,6 +9,8 @@ set_source_files_properties(unit/test_stack_copies.c PROPERTIES COMPILE_OPTIONS 
 kymo_fuzz_target(stack_copy kymo_recorder)
 kymo_unit_test(frame_index kymo_recorder kymo_unwind)
 kymo_fuzz_target(frame_index kymo_recorder)
+kymo_unit_test(perf_tasks kymo_recorder Threads::Threads)
+kymo_unit_test(children kymo_recorder)
 kymo_unit_test(wall_find kymo_recorder kymo_unwind)
 kymo_unit_test(remote_frames kymo_recorder kymo_unwind)
 kymo_unit_test(remote_python kymo_recorder kymo_unwind)

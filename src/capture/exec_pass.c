@@ -46,7 +46,11 @@ static int is_behind_filter(void)
 
 static void refused(enum kymo_refusal_reason reason, const char *file)
 {
+    struct kymo_capture_process *p = kymo_capturing();
     kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), reason, file);
+    /* It may be sampled from outside, the sooner the better. */
+    if (p)
+        kymo_wake_recorder(p);
 }
 
 int kymo_exec_is_recordable(const char *file, enum kymo_exec_lookup lookup)

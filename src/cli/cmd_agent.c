@@ -185,7 +185,7 @@ int kymo_cmd_agent(int argc, char **argv)
     if (c.join)
         return run_joined(&c);
     kymo_launch_be_init();
-    status = kymo_program_check(&c.program, c.settings.recording.alloc_bytes != 0);
+    status = kymo_program_check(&c.program, &c.settings.recording, 0);
     if (status >= 0)
         return status;
     if (kymo_reporting_create(&c.settings, c.program.argv, &kymo_reporting_real_system, &agent,

@@ -146,7 +146,7 @@ static int check_before(struct record *r)
         return kymo_usage_error(KYMO_IN_RECORD, "only one output can be the recording itself "
                                                 "(.kymo, or a folder)");
 
-    int status = kymo_program_check(&r->program, r->options.alloc_bytes != 0);
+    int status = kymo_program_check(&r->program, &r->options, 1);
     if (status >= 0)
         return status;
 
@@ -486,6 +486,7 @@ int kymo_cmd_record(int argc, char **argv)
                                   .options = &r.options,
                                   .spool = r.spool.fd,
                                   .preload_path = r.program.preload,
+                                  .outside = r.program.outside,
                                   .quiet = r.quiet};
     kymo_err err = kymo_launch(&launch, &result, &detail);
     /* The summary may have no reader (2>&1 | head): the recording is finished all the same. */

@@ -52,10 +52,21 @@ static char **words_to_run(struct kymo_program *p)
     return words;
 }
 
-int kymo_program_check(struct kymo_program *p, int alloc)
+int kymo_program_check(struct kymo_program *p, const kymo_options *options, int may_watch)
 {
     kymo_error detail;
     kymo_precheck_program(p->argv[0], getenv("PATH"), &p->precheck);
+    if (p->precheck.outside[0] && may_watch && kymo_launch_can_watch(options)) {
+        p->outside = p->precheck.outside;
+        p->words = words_to_run(p);
+        if (!p->quiet && (options->alloc_bytes || options->wall_period_ns ||
+                          options->trace != KYMO_TRACE_CHOICE_OFF))
+            kymo_fprint(stderr,
+                        "kymo: %s is sampled from outside, since %s: only its CPU samples are "
+                        "recorded\n",
+                        p->precheck.judged, p->outside);
+        return -1;
+    }
     switch (p->precheck.verdict) {
     case KYMO_PRECHECK_OK:
         if (p->precheck.warning[0] && !p->quiet)
@@ -71,7 +82,7 @@ int kymo_program_check(struct kymo_program *p, int alloc)
         kymo_fprint(stderr, "kymo: %s (--run-anyway runs it unrecorded)\n", p->precheck.reason);
         return KYMO_EXIT_USAGE;
     }
-    if (kymo_paths_preload(alloc, p->preload, &detail) != KYMO_OK)
+    if (kymo_paths_preload(options->alloc_bytes != 0, p->preload, &detail) != KYMO_OK)
         return kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
     p->words = words_to_run(p);
     return -1;

@@ -21,11 +21,13 @@ struct kymo_program {
     char **words;   /* to run: argv, or `NAME script` for `#!/usr/bin/env NAME` (precheck.h) */
     kymo_precheck precheck;
     char preload[PATH_MAX];
+    const char *outside; /* why it is sampled from outside; NULL: our library is in it */
 };
 
-/* Sets words and preload. Returns -1 to go on, else an exit status, whose reason has been
- * printed. alloc: whether allocations are recorded. */
-int kymo_program_check(struct kymo_program *program, int alloc);
+/* Sets words, preload and outside. Returns -1 to go on, else an exit status, whose reason has been
+ * printed. options: what is recorded; of its engine, whether samples may come from outside.
+ * may_watch: whether they may else. */
+int kymo_program_check(struct kymo_program *program, const kymo_options *options, int may_watch);
 void kymo_program_deinit(struct kymo_program *program);
 /* As the program's own shell would see it; launch.h's interrupted is 128 + SIGINT. */
 int kymo_program_exit_status(const kymo_launch_result *result);

@@ -7,13 +7,19 @@
 
 #include "doctor/doctor_checks.h"
 #include "launch/precheck.h"
+#include "observe/perf_event.h"
 #include "sys/elf_target.h"
 #include "views/runtimes.h"
 
 static void check_recordable(kymo_checks *checks, const kymo_precheck *p)
 {
     kymo_check *check = kymo_checks_add(checks, "recordable");
-    if (p->verdict != KYMO_PRECHECK_OK) {
+    int unused;
+    if (p->outside[0] && kymo_perf_probe(&unused) != KYMO_PERF_NONE) {
+        kymo_check_say(check, KYMO_CHECK_OK,
+                       "its CPU samples alone, taken from outside by the kernel, since %.250s",
+                       p->outside);
+    } else if (p->verdict != KYMO_PRECHECK_OK) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "%.250s", p->reason);
         if (p->verdict == KYMO_PRECHECK_NOT_RECORDABLE)
             kymo_check_advise(check, "kymo record --run-anyway runs it, without recording it");
@@ -83,7 +89,7 @@ kymo_err kymo_doctor_run_program(kymo_checks *checks, const char *name)
             kymo_check_say(check, KYMO_CHECK_OK, "%.250s", p.path);
     }
     check_recordable(checks, &p);
-    if (p.verdict == KYMO_PRECHECK_OK) {
+    if (p.verdict == KYMO_PRECHECK_OK || p.outside[0]) {
         check_runtime(checks, &p);
         check_symbols(checks, &p);
     }

@@ -223,10 +223,11 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
                                         l->config.period_ns, &l->config.kernel_stacks);
         if (err != KYMO_OK)
             return kymo_error_set(detail, err, 0, "no memory for the kernel's stacks");
-        if (may_copy(l) && kymo_copy_budget_create(&l->config.copies) != KYMO_OK)
-            return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for copies of stacks");
-        l->config.flags |= l->config.copies ? KYMO_SESSION_COPIES : 0;
+        l->config.flags |= may_copy(l) ? KYMO_SESSION_COPIES : 0;
     }
+    if (!l->asked->intervals && kymo_launch_can_watch(o) &&
+        kymo_copy_budget_create(&l->config.copies) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for copies of stacks");
     if (o->wall_period_ns) {
         l->config.flags |= KYMO_SESSION_WALL;
         if (kymo_wall_shared_create(o->wall_period_ns, l->config.events, l->writer,
@@ -261,12 +262,17 @@ static kymo_err start_program(struct launch *l, kymo_error *detail)
     }
     struct kymo_launch_program program = {
         .argv = l->asked->argv,
-        .preload = l->link[0] ? l->link : l->asked->preload_path,
+        .preload = l->asked->outside ? NULL
+                   : l->link[0]      ? l->link
+                                     : l->asked->preload_path,
         .socket = kymo_tree_socket(l->tree),
-        .traces_python = l->asked->options->trace == KYMO_TRACE_CHOICE_PYTHON,
+        .traces_python = !l->asked->outside && l->asked->options->trace == KYMO_TRACE_CHOICE_PYTHON,
         .restore = restore_for_program,
         .context = l,
     };
+    /* Nothing takes samples until it is opened, which is then to be quick. */
+    if (l->asked->outside && kymo_kernel_stacks_need_names(l->config.kernel_stacks) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the kernel's names");
     return kymo_launch_start_program(&program, &l->pid, detail);
 }
 
@@ -548,7 +554,7 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
     uint64_t end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     KYMO_TRY(kymo_tree_finish(l->tree, end_ns));
     KYMO_TRY(kymo_kernel_stacks_finish(l->config.kernel_stacks, 0));
-    if (kymo_tree_recorded(l->tree) == 0)
+    if (kymo_tree_recorded(l->tree) == 0 && !l->asked->outside)
         KYMO_TRY(note(l, KYMO_NOTE_WARNING,
                       "nothing was recorded: the program did not load libkymo-preload.so, or ended "
                       "before it did"));
@@ -568,6 +574,13 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
     return kymo_recording_write_end(l->writer, &end);
 }
 
+static kymo_err watch_outside(struct launch *l)
+{
+    kymo_error why = {0};
+    kymo_err err = kymo_tree_watch_outside(l->tree, l->asked->outside, &why);
+    return err == KYMO_E_PERMISSION ? note(l, KYMO_NOTE_WARNING, why.message) : err;
+}
+
 kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *result,
                      kymo_error *detail)
 {
@@ -577,7 +590,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     kymo_launch_signals_take(&l.signals, asked->stands_for_program);
     raise_limit(RLIMIT_FSIZE, &l.file_size);
     kymo_err err = prepare(&l, detail);
-    if (err == KYMO_OK && !asked->join && !kymo_paths_preloadable(asked->preload_path))
+    if (err == KYMO_OK && !asked->join && !asked->outside &&
+        !kymo_paths_preloadable(asked->preload_path))
         err = kymo_paths_link(asked->preload_path, l.link, detail);
     if (err == KYMO_OK)
         err = start_program(&l, detail);
@@ -594,6 +608,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     if (asked->intervals)
         asked->intervals->started(asked->intervals->context, l.pid);
     err = kymo_launch_write_process(l.writer, asked, l.pid, l.start_ns);
+    if (err == KYMO_OK && asked->outside)
+        err = watch_outside(&l);
     if (err == KYMO_OK)
         err = tell_blindness(&l);
     /* So that a recorder that is killed soon leaves a recording that knows the program. */

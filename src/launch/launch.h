@@ -71,6 +71,7 @@ typedef struct kymo_launch_options {
     const kymo_options *options; /* settings of the recording */
     int spool;                   /* where the .kymo is written: a file, which is emptied */
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
+    const char *outside;         /* why it is sampled from outside, without that; NULL: it is not */
     int quiet;                   /* no message but errors */
     int stands_for_program;      /* what other processes send us is passed on (launch_signals.h) */
     const struct kymo_launch_intervals *intervals; /* NULL: the recording is one, in spool */
@@ -85,6 +86,9 @@ typedef struct kymo_launch_result {
     uint64_t spool_bytes; /* size of the .kymo */
     int interrupted;      /* stopped by the user before the program ended */
 } kymo_launch_result;
+
+/* Whether programs may be sampled from outside here, as options wish. */
+int kymo_launch_can_watch(const kymo_options *options);
 
 /* Runs the program to its end. On KYMO_OK *result is filled and the recording is in the spool,
  * however the program ended. On error the program was not started, or (result->pid != 0) ran but

@@ -75,6 +75,13 @@ kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *conf
     return KYMO_OK;
 }
 
+int kymo_launch_can_watch(const kymo_options *options)
+{
+    int unused;
+    return (options->engine == KYMO_ENGINE_AUTO || options->engine == KYMO_ENGINE_PERF) &&
+           options->cpu_period_ns && kymo_perf_probe(&unused) != KYMO_PERF_NONE;
+}
+
 /* 5 % of the memory that the cgroup may use, if that is less than the default. */
 uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate, int traces)
 {

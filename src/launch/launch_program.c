@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch_program.c - starts the program with our library in it.
+ * launch_program.c - starts the program, with our library in it if it is for that.
  *
  * What keeps it from starting comes back through a pipe that exec closes.
  */
@@ -69,7 +69,7 @@ kymo_err kymo_launch_start_program(const struct kymo_launch_program *program, pi
         if (program->traces_python)
             (void)setenv(KYMO_TRACE_PYTHON_ENV, "1", 0);
         /* Made on this side of the fork, where it need not be freed: we have one thread. */
-        char **env = make_environment(program);
+        char **env = program->preload ? make_environment(program) : environ;
         if (env)
             execvpe(program->argv[0], program->argv, env);
         int why = env ? errno : ENOMEM;

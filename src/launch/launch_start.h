@@ -52,7 +52,7 @@ kymo_err kymo_launch_write_process(kymo_recording_writer *writer, const kymo_lau
 
 struct kymo_launch_program {
     char *const *argv;
-    const char *preload;                  /* the library */
+    const char *preload;                  /* the library; NULL: it is not for this program */
     const char *socket;                   /* the way to the recorder */
     int traces_python;                    /* 1: tells interpreters so (KYMO_TRACE_PYTHON_ENV) */
     void (*restore)(const void *context); /* called between fork and exec */

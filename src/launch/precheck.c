@@ -204,6 +204,27 @@ static int judge_privilege(const struct stat *st, kymo_precheck *out)
     return privilege != NULL;
 }
 
+static void say_outside(kymo_precheck *out, int is_go, const char *why, ...) KYMO_PRINTF(3, 4);
+
+static void say_outside(kymo_precheck *out, int is_go, const char *why, ...)
+{
+    va_list args;
+    va_start(args, why);
+    vsnprintf(out->outside, sizeof out->outside, why, args);
+    va_end(args);
+    say(out, KYMO_PRECHECK_NOT_RECORDABLE, "%.200s cannot be recorded: %.200s%s", out->judged,
+        out->outside, is_go ? GO_INSTEAD : "");
+}
+
+static void warn_of_go(kymo_precheck *out)
+{
+    static const char why[] = "Go's runtime takes every signal that samples could arrive by";
+    snprintf(out->outside, sizeof out->outside, "%s", why);
+    snprintf(out->warning, sizeof out->warning,
+             "%.250s is a Go program: %s, so next to none of its Go code is sampled" GO_INSTEAD,
+             out->judged, why);
+}
+
 static void judge_elf(int fd, const struct stat *st, kymo_precheck *out)
 {
     kymo_elf_target t;
@@ -231,37 +252,26 @@ static void judge_elf(int fd, const struct stat *st, kymo_precheck *out)
     else if (judge_privilege(st, out))
         return;
     else if (!t.has_interp && !same_file(KYMO_ARCH_LOADER, st))
-        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it is statically linked, so nothing can be preloaded%s",
-            path, is_go ? GO_INSTEAD : "");
+        say_outside(out, is_go, "it is statically linked, so nothing can be preloaded");
     else if (t.has_interp &&
              (stat(KYMO_ARCH_LOADER, &loader) != 0 || !same_file(t.interpreter, &loader)))
-        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.200s cannot be recorded: its loader is %.100s, not this system's glibc "
-            "(" KYMO_ARCH_LOADER ")",
-            path, t.interpreter);
+        say_outside(out, is_go,
+                    "its loader is %.100s, not this system's glibc (" KYMO_ARCH_LOADER ")",
+                    t.interpreter);
     else if (t.has_asan)
-        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it is built with AddressSanitizer, whose runtime must be "
-            "loaded first; build it without",
-            path);
+        say_outside(out, is_go,
+                    "it is built with AddressSanitizer, whose runtime must be loaded first");
     else if (t.has_tsan)
-        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it is built with ThreadSanitizer, which puts off signals "
-            "and "
-            "has stacks of its own; build it without",
-            path);
+        say_outside(
+            out, is_go,
+            "it is built with ThreadSanitizer, which puts off signals and has stacks of its "
+            "own");
     else if (t.has_interp && !t.needs_libc)
-        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it does not use the C library (as Go programs without "
-            "cgo), so its threads have no place for what Kymo keeps of them%s",
-            path, is_go ? GO_INSTEAD : "");
+        say_outside(out, is_go,
+                    "it does not use the C library (as Go programs without cgo), so its threads "
+                    "have no place for what Kymo keeps of them");
     else if (is_go)
-        snprintf(
-            out->warning, sizeof out->warning,
-            "%.250s is a Go program: Go's runtime takes every signal that samples could arrive "
-            "by, so next to none of its Go code is sampled" GO_INSTEAD,
-            path);
+        warn_of_go(out);
 }
 
 /* Judges one file. Returns 1 and the next file to judge, with its search, if this one is a script;

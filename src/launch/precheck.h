@@ -38,6 +38,9 @@ typedef struct kymo_precheck {
     char reason[KYMO_PRECHECK_REASON_MAX]; /* one line, "" with KYMO_PRECHECK_OK */
     /* With KYMO_PRECHECK_OK: what will be missing of it all the same, one line; "" mostly. */
     char warning[KYMO_PRECHECK_REASON_MAX];
+    /* Why it is better sampled from outside, where the kernel may do that ("it is statically
+     * linked"); "" otherwise. */
+    char outside[KYMO_PRECHECK_REASON_MAX];
 } kymo_precheck;
 
 /* Judges what execvp(name) would run. search_path is the value of PATH, NULL if it is not set. */

@@ -94,9 +94,10 @@ int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo)
     return send_signal(open_event(with_chains(period_ns), tid), tid, signo);
 }
 
-int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes)
+int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes, int with_kernel)
 {
     struct perf_event_attr attr = with_chains(period_ns);
+    attr.exclude_kernel = attr.exclude_callchain_kernel = !with_kernel;
     attr.sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     attr.sample_regs_user = KYMO_PERF_REGISTERS;
     attr.sample_stack_user = stack_bytes;
@@ -104,6 +105,24 @@ int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes)
     attr.watermark = 1;
     attr.wakeup_watermark = UINT32_MAX;
     /* None before Linux 5.13: it would go on in the next image. */
+    return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int kymo_perf_open_tasks(pid_t tid)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof attr,
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_DUMMY,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .mmap = 1,
+        .task = 1,
+        .comm = 1,
+        .comm_exec = 1,
+        .watermark = 1,
+        .wakeup_watermark = 1,
+    };
     return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 

@@ -5,6 +5,7 @@
  * What is mapped is read when the first thread gets its ring, and again when a stack leads to where
  * no module was known: the process need not live any more when its last copies are walked. Where
  * that does not help, the code is one that was made at run time, and a handler reads it better.
+ * Where there can be no handler, it is read again a tenth of a second later.
  */
 #include "observe/stack_copies.h"
 
@@ -16,9 +17,7 @@
 #include "observe/wall_find.h"
 #include "sys/proc_file.h"
 
-/* The kernel's records have 16 bits for their size. */
-#define COPY_MOST (60u << 10)
-static const uint32_t copy_sizes[] = {16u << 10, 24u << 10, 32u << 10, 48u << 10, COPY_MOST};
+static const uint32_t copy_sizes[] = {16u << 10, 24u << 10, 32u << 10, 48u << 10, KYMO_COPY_MOST};
 /* What a thread may need more than it has needed so far. */
 #define GROWTH (8u << 10)
 #define FIELDS_BYTES 512u
@@ -30,6 +29,8 @@ static const uint32_t copy_sizes[] = {16u << 10, 24u << 10, 32u << 10, 48u << 10
 #define RINGS_MOST (32u << 20)
 #define DEPTH_MOST 4096u
 #define PROGRAMS_MOST 1024u
+#define REFRESH_NS 100000000u
+#define START_MOST 256u
 /* Of stacks that are kept of a process; and when its numbers are nearly used up. */
 #define PCS_MOST (512u << 10)
 #define STACKS_MOST (1u << 29)
@@ -65,6 +66,7 @@ struct kymo_stack_copies {
     uint32_t depth;
     int is_unfit;
     int has_wrong_modules; /* an exec came while they were read */
+    uint64_t refresh_ns;   /* not again before; where there is no handler */
     uint64_t lost;
 };
 
@@ -154,12 +156,9 @@ kymo_err kymo_stack_copies_create(const struct kymo_stack_copies_config *config,
         .pcs_most = PCS_MOST,
     };
     c->pcs = malloc((c->depth + 1) * sizeof *c->pcs);
-    kymo_err err = c->pcs
-                       ? kymo_remote_create(config->budget->store, config->pid, &c->stacks.remote)
-                       : KYMO_E_NOMEM;
-    if (err != KYMO_OK) {
-        kymo_stack_copies_destroy(c);
-        return err;
+    if (!c->pcs) {
+        free(c);
+        return KYMO_E_NOMEM;
     }
     *out = c;
     return KYMO_OK;
@@ -189,7 +188,7 @@ uint32_t kymo_copy_budget_bytes(const kymo_copy_budget *b, const struct kymo_tas
     const struct program *p = find_program(b, exe);
     if (p && p->used_bytes > used_bytes)
         used_bytes = p->used_bytes;
-    for (size_t i = 0; used_bytes < COPY_MOST && i < KYMO_ARRAY_LEN(copy_sizes); i++)
+    for (size_t i = 0; used_bytes < KYMO_COPY_MOST && i < KYMO_ARRAY_LEN(copy_sizes); i++)
         if (used_bytes + GROWTH <= copy_sizes[i])
             return copy_sizes[i];
     return 0;
@@ -205,11 +204,24 @@ static size_t ring_bytes_for(uint32_t copy_bytes, uint64_t period_ns)
     return bytes / record * period_ns >= SPAN_LEAST_NS ? bytes : 0;
 }
 
+/* Where nothing else samples the thread, a ring that loses some is better than none; and others are
+ * to come. */
+static size_t ring_bytes_left(const kymo_copy_budget *b, size_t bytes)
+{
+    if (bytes == 0)
+        bytes = RING_MOST;
+    while (bytes > RING_LEAST && bytes > (b->rings_most - b->ring_bytes) / 2)
+        bytes /= 2;
+    return bytes;
+}
+
 int kymo_stack_copies_open(kymo_stack_copies *c, const struct kymo_copied_thread *thread)
 {
     kymo_copy_budget *budget = c->config.budget;
     struct source s = {.copies = c, .thread = *thread};
     size_t bytes = ring_bytes_for(thread->copy_bytes, thread->period_ns);
+    if (c->config.is_alone)
+        bytes = ring_bytes_left(budget, bytes);
     if (bytes == 0 || budget->ring_bytes + bytes > budget->rings_most ||
         kymo_vec_reserve(&c->sources, 1) != KYMO_OK ||
         kymo_perf_ring_open(&s.ring, thread->event, bytes) != KYMO_OK)
@@ -254,8 +266,20 @@ uint64_t kymo_stack_copies_lost(const kymo_stack_copies *c)
 /* Nor are its program's later processes. */
 static void note_unfit(kymo_stack_copies *c)
 {
+    if (c->config.is_alone)
+        return;
     c->is_unfit = 1;
-    note_program(c, COPY_MOST);
+    note_program(c, KYMO_COPY_MOST);
+}
+
+static int may_refresh(kymo_stack_copies *c, uint64_t now_ns)
+{
+    if (!c->config.is_alone)
+        return !c->is_unfit;
+    if (now_ns < c->refresh_ns)
+        return 0;
+    c->refresh_ns = now_ns + REFRESH_NS;
+    return 1;
 }
 
 /* Reads what is mapped; not of the next image, nor of none. Returns whether that is known anew. */
@@ -268,6 +292,19 @@ static int refresh(kymo_stack_copies *c)
     return !c->has_wrong_modules;
 }
 
+kymo_err kymo_stack_copies_note_modules(kymo_stack_copies *c)
+{
+    return c->stacks.remote
+               ? KYMO_OK
+               : kymo_remote_create(c->config.budget->store, c->config.pid, &c->stacks.remote);
+}
+
+void kymo_stack_copies_renew_modules(kymo_stack_copies *c)
+{
+    if (c->stacks.remote)
+        (void)refresh(c);
+}
+
 /* Whether the walk went through code that is in no module that is known. */
 static int has_left_modules(kymo_stack_copies *c, size_t n, const struct kymo_walk_result *walk)
 {
@@ -278,6 +315,13 @@ static int has_left_modules(kymo_stack_copies *c, size_t n, const struct kymo_wa
             if (!kymo_remote_module_at(c->stacks.remote, c->pcs[i] - (i > 0)))
                 return 1;
     return 0;
+}
+
+/* Of what the start files of another C library have put there, which never return. */
+static int is_near_begin(const struct source *s, const struct kymo_walk_result *walk)
+{
+    return walk->missing && walk->missing <= s->thread.stack_begin &&
+           s->thread.stack_begin - walk->missing <= START_MOST;
 }
 
 static size_t walk_copy(kymo_stack_copies *c, const struct kymo_stack_copy *copy,
@@ -294,14 +338,14 @@ static void note_bad_stack(struct source *s, const struct kymo_stack_copy *copy,
                            const struct kymo_walk_result *walk)
 {
     uint64_t end = copy->regs.gpr[KYMO_REG_SP] + copy->stack_bytes;
+    uint64_t begin = s->thread.stack_begin ? s->thread.stack_begin : UINT64_MAX;
     if (copy->stack_bytes == 0) /* an exec has come */
         return;
-    if (copy->stack_bytes < copy->asked_bytes || walk->missing < end ||
-        walk->missing >= s->thread.stack_begin) {
+    if (copy->stack_bytes < copy->asked_bytes || walk->missing < end || walk->missing >= begin) {
         note_unfit(s->copies);
         return;
     }
-    s->is_short = 1;
+    s->is_short = !s->copies->config.is_alone || s->thread.copy_bytes < KYMO_COPY_MOST;
     /* Later processes of the program get longer ones. */
     note_used(s, s->thread.copy_bytes / 2 * 3);
 }
@@ -310,16 +354,21 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
 {
     kymo_stack_copies *c = s->copies;
     struct kymo_walk_result walk;
+    *stack = KYMO_EVENT_NONE;
+    if (!c->stacks.remote)
+        return KYMO_OK;
     size_t n = walk_copy(c, copy, &walk);
-    if (!c->is_unfit && has_left_modules(c, n, &walk) && refresh(c)) {
+    if (has_left_modules(c, n, &walk) && may_refresh(c, copy->kernel.time_ns) && refresh(c)) {
         n = walk_copy(c, copy, &walk);
         if (has_left_modules(c, n, &walk) || kymo_remote_has_python(c->stacks.remote))
             note_unfit(c);
     }
     c->is_unfit |= c->stacks.next_stack > STACKS_MOST;
-    if (c->has_wrong_modules) {
-        *stack = KYMO_EVENT_NONE;
+    if (c->has_wrong_modules)
         return KYMO_OK;
+    if (walk.end == KYMO_WALK_NO_ROW && n > 1 && is_near_begin(s, &walk)) {
+        walk.end = KYMO_WALK_COMPLETE;
+        walk.notes &= ~(uint32_t)KYMO_WALK_IN_GAP;
     }
     if (walk.end == KYMO_WALK_BAD_STACK)
         note_bad_stack(s, copy, &walk);

@@ -57,8 +57,10 @@ KYMO_NODISCARD
 kymo_err kymo_copy_budget_create(kymo_copy_budget **out);
 /* NULL is allowed. */
 void kymo_copy_budget_destroy(kymo_copy_budget *budget);
+#define KYMO_COPY_MOST (60u << 10) /* the kernel's records have 16 bits for their size */
+
 /* How many bytes of a stack are to be copied, of which a thread of this program has used used_bytes
- * so far; 0: more than a ring holds. */
+ * so far; 0: more than KYMO_COPY_MOST. */
 uint32_t kymo_copy_budget_bytes(const kymo_copy_budget *budget, const struct kymo_task_exe *exe,
                                 uint64_t used_bytes);
 
@@ -70,7 +72,7 @@ struct kymo_copied_thread {
     int event;       /* of kymo_perf_open_copies; the caller keeps it */
     uint32_t copy_bytes;
     uint64_t period_ns;
-    uint64_t stack_begin; /* above the thread's outermost frame */
+    uint64_t stack_begin; /* above the thread's outermost frame; 0: not known */
 };
 
 struct kymo_copied_sample {
@@ -88,6 +90,7 @@ struct kymo_stack_copies_config {
     const struct kymo_task_exe *exe;
     uint32_t process; /* in the recording */
     kymo_jit_code *jit;
+    int is_alone; /* no handler of ours is in the process: copies are all that there can be */
     const kymo_event_handler *events; /* gets modules and stacks */
     void *events_context;
     kymo_err (*sample)(void *context, const struct kymo_copied_sample *sample);
@@ -95,11 +98,15 @@ struct kymo_stack_copies_config {
     void *context;
 };
 
-/* Reads what the process has mapped; it may end meanwhile. KYMO_E_PERMISSION: that may not be read.
- */
 KYMO_NODISCARD
 kymo_err kymo_stack_copies_create(const struct kymo_stack_copies_config *config,
                                   kymo_stack_copies **out);
+/* Reads what the process has mapped, unless that was done; it may end meanwhile. Without it samples
+ * have no stacks. KYMO_E_PERMISSION: that may not be read. */
+KYMO_NODISCARD
+kymo_err kymo_stack_copies_note_modules(kymo_stack_copies *copies);
+/* It has mapped more since. */
+void kymo_stack_copies_renew_modules(kymo_stack_copies *copies);
 /* NULL is allowed here and below. What is still in the rings is dropped. */
 void kymo_stack_copies_destroy(kymo_stack_copies *copies);
 
@@ -114,7 +121,7 @@ KYMO_NODISCARD
 kymo_err kymo_stack_copies_close(kymo_stack_copies *copies, uint32_t thread);
 /* Whether the process needs a handler to be sampled well. That never changes back. */
 int kymo_stack_copies_are_unfit(const kymo_stack_copies *copies);
-/* Whether a stack of the thread was longer than its copy: it needs a handler. */
+/* Whether a stack of the thread was longer than its copy: it needs a handler, or longer ones. */
 int kymo_stack_copies_are_short(const kymo_stack_copies *copies, uint32_t thread);
 /* What was mapped is not known any more: samples have no stacks from now on. */
 void kymo_stack_copies_forget_modules(kymo_stack_copies *copies);

@@ -281,7 +281,10 @@ void kymo_host_attached(kymo_host *h, uint64_t main_cpu_before, uint64_t startup
     const pid_t pid = h->pid;
     const uint32_t process = h->out.process;
     h->out.main_cpu_before = main_cpu_before;
-    h->out.startup_ns = startup_ns;
+    if (h->is_outside && h->is_late) /* it ran, and nobody knows what */
+        h->out.unsampled_ns += startup_ns;
+    else
+        h->out.startup_ns = startup_ns;
     memcpy(h->out.main_name, h->session->name, sizeof h->out.main_name - 1);
     /* On failure generated code has no names. */
     if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)
@@ -388,6 +391,8 @@ static kymo_err tell_losses(kymo_host *h)
 kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    if (h->is_outside)
+        KYMO_TRY(kymo_host_look_for_threads(h, now_ns));
     if (!h->replaced)
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
     kymo_host_note_cpu(h);
@@ -418,7 +423,7 @@ kymo_err kymo_host_round(kymo_host *h)
             KYMO_TRY(tell_heap(h));
         }
         kymo_jit_code_look(h->out.jit, now_ns);
-        if (!h->replaced && !h->foreign)
+        if (!h->replaced && !h->foreign && !h->is_outside)
             KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
     }
     return KYMO_OK;
@@ -504,6 +509,8 @@ kymo_err kymo_host_first_round(kymo_host *h)
     /* A thread's number may be another's by now. */
     if (kymo_task_image_lives(h->image)) {
         kymo_host_note_status(h);
+        if (h->is_outside)
+            KYMO_TRY(kymo_host_look_for_threads(h, kymo_clock_ns(CLOCK_MONOTONIC)));
         KYMO_TRY(kymo_host_hear(h));
     }
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -585,7 +592,7 @@ void kymo_host_select(kymo_host *h, const char *markers)
 
 enum kymo_host_selected kymo_host_selected(kymo_host *h)
 {
-    if (h->replaced)
+    if (h->replaced || h->is_outside)
         return KYMO_HOST_NEVER;
     if (kymo_load_acquire(&h->session->control_seen) == h->control_seq)
         return KYMO_HOST_TOLD;

@@ -55,8 +55,8 @@ struct kymo_host_config {
     uint64_t network_cookie;                  /* our network namespace; 0: not known */
     uint64_t network_device, network_inode;   /* the same; inode 0: not known */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; owned by the launcher */
-    struct kymo_copy_budget *copies;  /* NULL: each sample is taken by a handler; as above */
-    const kymo_event_handler *events; /* receives what is drained */
+    struct kymo_copy_budget *copies;          /* NULL: there are no copies of stacks; as above */
+    const kymo_event_handler *events;         /* receives what is drained */
     void *events_context;
     struct kymo_recording_writer *writer; /* writer of `events`; NULL: not a file */
     int spool;                            /* descriptor of its file */
@@ -66,9 +66,12 @@ struct kymo_host_config {
                               * off */
     const char *markers;     /* selected categories, syntax of capture/mark_select.c */
     kymo_row_tables *tables; /* NULL: none */
-    kymo_unseen *unseen;     /* NULL: allocations are not recorded */
-    kymo_wall_shared *wall;  /* NULL: no wall time */
-    uint32_t *next_thread;   /* number of the recording's next thread, shared */
+    int poller;              /* serves what processes without our library tell of */
+    void (*on_relative)(void *context); /* such a process has started another one, or called exec */
+    void *on_relative_context;
+    kymo_unseen *unseen;    /* NULL: allocations are not recorded */
+    kymo_wall_shared *wall; /* NULL: no wall time */
+    uint32_t *next_thread;  /* number of the recording's next thread, shared */
     struct kymo_tick_threads *tick_threads;
 };
 
@@ -95,6 +98,13 @@ void kymo_host_set_foreign(kymo_host *host);
 /* The process has run for a while, and announces no threads (KYMO_ATTACH_LATE). At the same time.
  */
 void kymo_host_set_late(kymo_host *host);
+
+/* Our library is not in the process, and will not be: it says nothing itself, and its threads are
+ * found in /proc. They are sampled by the kernel alone (observe/stack_copies.h): no wall time,
+ * allocations or markers. Call at the same time; from kymo_host_identify on it counts as attached.
+ */
+void kymo_host_set_outside(kymo_host *host);
+int kymo_host_is_outside(const kymo_host *host);
 
 /* The process that has said this is to attach, and has this id in the recording. Takes what tells
  * its image from others from there, or reads it in /proc. It must wait for us meanwhile: it may
@@ -169,7 +179,7 @@ int kymo_host_refusal(kymo_host *host, struct kymo_refusal *out, uint64_t *misse
 enum kymo_host_selected {
     KYMO_HOST_TOLD,  /* the process has applied it */
     KYMO_HOST_LATER, /* not yet: it applies it when it runs, or takes its next block */
-    KYMO_HOST_NEVER, /* never: it runs another program, which is not recorded */
+    KYMO_HOST_NEVER, /* never: it runs another program, which is not recorded, or has no markers */
 };
 
 /* Selects which categories of markers are recorded from now on. */

@@ -86,6 +86,8 @@ void kymo_host_disarm(kymo_host *h, uint32_t number)
     if (a->open && a->dispatched)
         kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
     a->dispatched = 0;
+    if (a->open)
+        kymo_host_end_outside(h, number);
     if (a->open && a->times >= 0)
         close(a->times);
     a->times = -1;
@@ -313,10 +315,15 @@ static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t sampl
     return 1;
 }
 
-/* The thread has its handler again. */
+/* The thread has its handler again; or longer copies, where there is none. */
 static void leave_copies(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
+    if (h->is_outside) {
+        close_event(h, a);
+        (void)kymo_host_copy_stacks(h, number);
+        return;
+    }
     arm(h, number, h->config.access == KYMO_PERF_KERNEL && !a->sleeps);
     if (a->is_copied) /* nothing may send it a signal, or it is gone */
         close_event(h, a);
@@ -331,8 +338,9 @@ static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
     struct kymo_host_slot *a = &h->slots[number];
     uint64_t samples = kymo_host_samples(h, number);
     uint64_t used_ns, sleeps;
-    if (h->config.engine != KYMO_SESSION_PERF || (a->fd < 0 && !a->switches_much) ||
-        samples == a->seen_samples || (a->checks && now_ns < a->checked_ns + CHECK_NS))
+    if (h->is_outside || h->config.engine != KYMO_SESSION_PERF ||
+        (a->fd < 0 && !a->switches_much) || samples == a->seen_samples ||
+        (a->checks && now_ns < a->checked_ns + CHECK_NS))
         return;
     a->seen_samples = samples;
     if (!has_used(h, a, samples, &used_ns, &sleeps))
@@ -420,7 +428,9 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                                          .times = -1,
                                          .checked_ns = now_ns,
                                          .seen_scan = h->scan};
-            if (h->config.engine == KYMO_SESSION_PERF) {
+            if (h->is_outside) {
+                kymo_host_begin_outside(h, i);
+            } else if (h->config.engine == KYMO_SESSION_PERF) {
                 /* the program wrote the tid: only threads of this process are armed */
                 if (first_switches(h, a->tid, &a->switches) && !take_event(h, i))
                     arm(h, i, 0);

@@ -35,8 +35,10 @@ static int needs_handler(const kymo_host *h)
 
 static int may_copy(const kymo_host *h)
 {
-    return h->config.copies && h->config.access == KYMO_PERF_KERNEL && !h->replaced &&
-           !h->is_filtered && !needs_handler(h);
+    if (h->is_outside)
+        return h->config.copies && !h->replaced;
+    return h->config.flags & KYMO_SESSION_COPIES && h->config.access == KYMO_PERF_KERNEL &&
+           !h->replaced && !h->is_filtered && !needs_handler(h);
 }
 
 /* Where the thread's stack begins, above its outermost frame; 0: not known. */
@@ -68,6 +70,7 @@ static kymo_err need_copies(kymo_host *h)
         .exe = &h->exe,
         .process = h->out.process,
         .jit = h->out.jit,
+        .is_alone = h->is_outside,
         .events = h->config.events,
         .events_context = h->config.events_context,
         .sample = on_sample,
@@ -77,15 +80,25 @@ static kymo_err need_copies(kymo_host *h)
     if (h->out.copies)
         return KYMO_OK;
     KYMO_TRY(kymo_kernel_stacks_need_names(h->config.kernel_stacks));
-    return kymo_stack_copies_create(&config, &h->out.copies);
+    kymo_err err = kymo_stack_copies_create(&config, &h->out.copies);
+    /* From outside the event comes first. */
+    if (err == KYMO_OK && !h->is_outside)
+        err = kymo_stack_copies_note_modules(h->out.copies);
+    if (err != KYMO_OK) {
+        kymo_stack_copies_destroy(h->out.copies);
+        h->out.copies = NULL;
+    }
+    return err;
 }
 
 /* Opens the event, and the ring for it; -1: one of them is not to be had. */
 static int open_copies(kymo_host *h, pid_t tid, struct kymo_copied_thread *thread)
 {
     uint64_t cpu_ns;
-    thread->event = kymo_descriptors_keep(
-        kymo_perf_open_copies(tid, thread->period_ns, thread->copy_bytes), KYMO_DESCRIPTORS_EVENTS);
+    thread->event =
+        kymo_descriptors_keep(kymo_perf_open_copies(tid, thread->period_ns, thread->copy_bytes,
+                                                    h->config.access == KYMO_PERF_KERNEL),
+                              KYMO_DESCRIPTORS_EVENTS);
     if (thread->event < 0)
         return -1;
     /* The number is of a thread of this process still, and was when it was opened. */
@@ -108,10 +121,21 @@ static void note_owed(kymo_host *h, uint32_t number, uint32_t thread)
     uint64_t counted_ns = h->slots[number].counted_ns;
     int is_known = counted_ns > told_ns && !kymo_drain_is_behind(h->drain);
     count->owed_ns = is_known ? counted_ns - told_ns : 0;
-    if (count->owed_ns > most_ns)
+    /* From outside, a thread is found up to a round late. */
+    if (count->owed_ns > most_ns && !h->is_outside)
         count->owed_ns = most_ns;
     /* What interrupts in the kernel were for samples that the handler did not take any more. */
     kymo_kernel_stacks_forget(h->config.kernel_stacks, h->out.process, h->slots[number].tid);
+}
+
+/* least: the lowest stack pointer so far. 0: copies would be too short. */
+static uint32_t copy_bytes(const kymo_host *h, uint64_t least, uint64_t begin)
+{
+    if (h->is_outside) {
+        uint32_t bytes = kymo_copy_budget_bytes(h->config.copies, &h->exe, 0);
+        return bytes ? bytes : KYMO_COPY_MOST;
+    }
+    return least < begin ? kymo_copy_budget_bytes(h->config.copies, &h->exe, begin - least) : 0;
 }
 
 int kymo_host_copy_stacks(kymo_host *h, uint32_t number)
@@ -127,10 +151,7 @@ int kymo_host_copy_stacks(kymo_host *h, uint32_t number)
     };
     if (thread.number == UINT32_MAX || h->out.tids.data[thread.number] != a->tid)
         return 0;
-    const uint64_t least = kymo_load_relaxed(&slot->sp_least);
-    if (least < thread.stack_begin)
-        thread.copy_bytes =
-            kymo_copy_budget_bytes(h->config.copies, &h->exe, thread.stack_begin - least);
+    thread.copy_bytes = copy_bytes(h, kymo_load_relaxed(&slot->sp_least), thread.stack_begin);
     /* If it fails: what is missing will not come. */
     a->is_unfit = 1;
     int fd =
@@ -162,7 +183,7 @@ void kymo_host_end_copies(kymo_host *h, uint32_t number)
     const uint32_t thread = kymo_drain_slot_thread(h->drain, number);
     (void)kymo_perf_disable(a->fd);
     a->is_copied = 0;
-    a->is_unfit = 1;
+    a->is_unfit = !h->is_outside;
     if (thread == UINT32_MAX || h->out.tids.data[thread] != a->tid)
         return; /* it has ended, and its ring was read then */
     /* An error of the recording stays, and the next event tells. */
@@ -176,6 +197,6 @@ void kymo_host_end_copies(kymo_host *h, uint32_t number)
 int kymo_host_must_end_copies(const kymo_host *h, uint32_t number)
 {
     return h->slots[number].is_copied &&
-           (needs_handler(h) ||
+           ((!h->is_outside && needs_handler(h)) ||
             kymo_stack_copies_are_short(h->out.copies, kymo_drain_slot_thread(h->drain, number)));
 }

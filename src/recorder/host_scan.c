@@ -124,12 +124,14 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
             continue;
         h->listed++;
         uint32_t number = kymo_host_slot_of(h, tid);
-        if (number == UINT32_MAX) {
+        if (number == UINT32_MAX && h->is_outside) {
+            kymo_host_take_slot(h, tid);
+        } else if (number == UINT32_MAX) {
             err = meet_stranger(h, tid);
         } else {
             h->slots[number].seen_scan = h->scan;
             err = look_at_name(h, number, now_ns);
-            if (err == KYMO_OK && has_run(h, number))
+            if (err == KYMO_OK && !h->is_outside && has_run(h, number))
                 err = kymo_host_look_at_status(h, tid, now_ns);
         }
     }
@@ -184,4 +186,6 @@ void kymo_host_notice_exec(kymo_host *h, int quickly)
         return;
     h->replaced = 1;
     kymo_host_stop(h);
+    if (h->is_outside)
+        h->config.on_relative(h->config.on_relative_context);
 }

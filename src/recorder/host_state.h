@@ -4,10 +4,9 @@
  *
  * Layer:    recorder
  * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_signal.c (which
- *           signal), host_scan.c (/proc), host_sweep.c (stacks that are forgotten)
- * Threads:  the recorder's main thread
- * Memory:   owned by host.c
- * Signals:  not for handlers
+ *           signal), host_scan.c (/proc), host_outside.c (a process without our library),
+ * host_sweep.c (stacks that are forgotten) Threads:  the recorder's main thread Memory:   owned by
+ * host.c Signals:  not for handlers
  */
 #ifndef KYMO_RECORDER_HOST_STATE_H
 #define KYMO_RECORDER_HOST_STATE_H
@@ -56,8 +55,9 @@ struct kymo_host_slot {
     int times;          /* of a busy thread, kept open; -1: not */
     uint64_t seen_scan; /* the last scan of /proc that found the tid */
     uint64_t named_samples;
-    uint64_t status_samples; /* at the last look at its status */
-    int named;               /* name and named_samples are valid */
+    uint64_t status_samples;       /* at the last look at its status */
+    struct kymo_host_tasks *tasks; /* from outside: tells what it makes; NULL: nothing does */
+    int named;                     /* name and named_samples are valid */
     char name[16];
 };
 
@@ -78,7 +78,8 @@ struct kymo_host {
     int image;                /* its address space then; -1: not known */
     int replaced;             /* has called exec since */
     char replaced_by[PATH_MAX];
-    int foreign; /* in another pid namespace */
+    int foreign;    /* in another pid namespace */
+    int is_outside; /* our library is not in it */
     int memory;
     int main_event;          /* of the main thread, until that is armed; -1: none */
     uint64_t main_period_ns; /* of that event */
@@ -93,6 +94,8 @@ struct kymo_host {
     uint32_t slots_seen; /* slots used so far; memory of the others is not touched */
     int is_late;         /* no hook announces threads */
     uint64_t next_scan_ns;
+    uint64_t next_threads_ns; /* from outside: when they are looked for again */
+    uint64_t threads_taken;   /* and how many were found */
     uint64_t last_round_ns;
     int is_stopped; /* nothing is armed any more */
     int revive;     /* the last round came very late */
@@ -169,6 +172,17 @@ kymo_err kymo_host_walk_copies(kymo_host *host);
 void kymo_host_end_copies(kymo_host *host, uint32_t slot);
 /* Whether the thread has one, and needs its handler. */
 int kymo_host_must_end_copies(const kymo_host *host, uint32_t slot);
+
+/* ---- host_outside.c ---- */
+
+/* The thread runs, and has no slot yet. */
+void kymo_host_take_slot(kymo_host *host, pid_t tid);
+/* Begins to sample the thread of a slot that was taken so, and ends what tells of its threads. */
+void kymo_host_begin_outside(kymo_host *host, uint32_t slot);
+void kymo_host_end_outside(kymo_host *host, uint32_t slot);
+/* Looks for threads, and arms them. */
+KYMO_NODISCARD
+kymo_err kymo_host_look_for_threads(kymo_host *host, uint64_t now_ns);
 
 /* ---- host_sweep.c ---- */
 

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sys/clock.h"
 
@@ -28,22 +31,30 @@ void kymo_poller_remove(int poller, const struct kymo_poll_source *source)
     (void)epoll_ctl(poller, EPOLL_CTL_DEL, source->fd, &none);
 }
 
+/* A perf event is readable for one look only: a ppoll of the poller would be that. */
+static int wait_for_first(int poller, struct epoll_event *e, const struct timespec *timeout,
+                          const sigset_t *mask)
+{
+    struct pollfd p = {.fd = poller, .events = POLLIN};
+    long n = syscall(SYS_epoll_pwait2, poller, e, 1, timeout, mask, (size_t)_NSIG / 8);
+    if (n >= 0 || errno != ENOSYS) /* before Linux 5.11 */
+        return (int)n;
+    return ppoll(&p, 1, timeout, mask) == 1 ? epoll_wait(poller, e, 1, 0) : 0;
+}
+
 kymo_err kymo_poller_wait(int poller, uint64_t until_ns, const sigset_t *mask)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(left_ns / 1000000000u), (long)(left_ns % 1000000000u)};
-    struct pollfd p = {.fd = poller, .events = POLLIN};
-    if (ppoll(&p, 1, &timeout, mask) <= 0)
-        return KYMO_OK;
-    for (int i = 0; i < SERVED_MAX; i++) {
-        /* One at a time: serving one may remove another. Those served go to the end of the
-         * queue. */
-        struct epoll_event e;
-        if (epoll_wait(poller, &e, 1, 0) != 1)
-            break;
+    struct epoll_event e;
+    int n = wait_for_first(poller, &e, &timeout, mask);
+    for (int i = 0; i < SERVED_MAX && n == 1; i++) {
         const struct kymo_poll_source *source = e.data.ptr;
         KYMO_TRY(source->ready(source->context));
+        /* One at a time: serving one may remove another. Those served go to the end of the
+         * queue. */
+        n = epoll_wait(poller, &e, 1, 0);
     }
     return KYMO_OK;
 }

@@ -65,7 +65,10 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->config = *config;
     t->config.next_thread = &t->next_thread;
     t->config.tick_threads = &t->tick_threads;
+    t->config.on_relative = kymo_tree_on_relative;
+    t->config.on_relative_context = t;
     t->next_process = 1; /* number 0 is the launched program */
+    t->look_ns = UINT64_MAX;
     t->server.listener = -1;
     kymo_tree_control_init(t);
     if (config->markers)
@@ -74,9 +77,11 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->config.markers = t->markers;
     t->refusals.events = config->events;
     t->refusals.context = config->events_context;
+    t->refusals.wants_more =
+        config->alloc_rate || config->wall || config->flags & KYMO_SESSION_TRACE_PYTHON;
     t->config.tree = t->server.name;
     note_network(&t->config);
-    t->poller = kymo_poller_open();
+    t->poller = t->config.poller = kymo_poller_open();
     kymo_err err = t->poller < 0 ? kymo_error_set_errno(detail, "epoll") : KYMO_OK;
     if (err == KYMO_OK)
         err = kymo_attach_server_open(&t->server, detail);
@@ -121,6 +126,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_vec_deinit(&t->callers);
     kymo_vec_deinit(&t->relatives);
     kymo_vec_deinit(&t->images);
+    kymo_vec_deinit(&t->awaited);
     kymo_host_destroy(t->first);
     kymo_row_tables_destroy(t->config.tables);
     kymo_unseen_destroy(t->config.unseen);
@@ -215,8 +221,10 @@ static kymo_err on_ring(void *context)
     KYMO_TRY(kymo_tree_look_at_new(t));
     for (size_t i = 0; i < t->images.len; i++) {
         struct kymo_tree_image *image = t->images.data[i];
-        if (image->is_live && kymo_host_has_rung(image->host))
-            KYMO_TRY(kymo_host_hear(image->host));
+        if (!image->is_live || !kymo_host_has_rung(image->host))
+            continue;
+        KYMO_TRY(kymo_host_hear(image->host));
+        KYMO_TRY(kymo_tree_read_refusals(image));
     }
     return KYMO_OK;
 }
@@ -254,7 +262,9 @@ kymo_err kymo_tree_wait(kymo_tree *t, uint64_t until_ns, const sigset_t *mask)
         uint64_t next_ns = due_ns(t->images.data[i]);
         until_ns = next_ns < until_ns ? next_ns : until_ns;
     }
+    until_ns = t->look_ns < until_ns ? t->look_ns : until_ns;
     KYMO_TRY(kymo_poller_wait(t->poller, until_ns, mask));
+    KYMO_TRY(kymo_tree_look_outside(t, kymo_clock_ns(CLOCK_MONOTONIC)));
     return answer_due(t);
 }
 
@@ -282,7 +292,7 @@ kymo_err kymo_tree_read_refusals(struct kymo_tree_image *image)
     struct kymo_refusal refusal;
     kymo_refusals *all = &image->tree->refusals;
     while (kymo_host_refusal(image->host, &refusal, &all->others)) {
-        KYMO_TRY(kymo_refusals_add(all, image->process, &refusal));
+        KYMO_TRY(kymo_tree_await(image->tree, image, &refusal));
         /* the hook has noted the reason already */
         if (refusal.pid == image->pid)
             image->replacement_told = 1;

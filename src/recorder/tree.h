@@ -49,6 +49,12 @@ const char *kymo_tree_socket(const kymo_tree *tree);
  * the event of that process, and reports its end (kymo_tree_ended). */
 void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
+/* The launched process runs, without our library in it, for the reason `why` ("it is statically
+ * linked"): its samples are taken from outside, and those of all that it starts.
+ * KYMO_E_PERMISSION: that is not possible; detail says why. */
+KYMO_NODISCARD
+kymo_err kymo_tree_watch_outside(kymo_tree *tree, const char *why, kymo_error *detail);
+
 /* What the owner of a recording answers to `kymo control`, beside what the tree knows. */
 struct kymo_tree_owner {
     /* The present interval is to end in this round or the next one; NULL: there are none. */

@@ -167,7 +167,7 @@ static kymo_err identify(struct kymo_tree_image *image, const struct kymo_attach
                 : kymo_process_facts_read(&image->facts);
 }
 
-static kymo_err take_in(struct kymo_tree_image *image)
+kymo_err kymo_tree_take_in(struct kymo_tree_image *image)
 {
     kymo_tree *t = image->tree;
     const struct kymo_host_config *c = &t->config;
@@ -207,7 +207,7 @@ static kymo_err tell_no_room(kymo_tree *t, pid_t pid)
     size_t len = strlen(exe);
     size_t most = sizeof refusal.path - 1;
     snprintf(refusal.path, sizeof refusal.path, "%s", exe + (len > most ? len - most : 0));
-    return kymo_refusals_add(&t->refusals, KYMO_EVENT_NONE, &refusal);
+    return kymo_refusals_add(&t->refusals, KYMO_EVENT_NONE, &refusal, 0);
 }
 
 static int is_closed(int connection)
@@ -236,7 +236,7 @@ static kymo_err look_at_new(struct kymo_tree_image *image)
     }
     close(image->connection);
     image->connection = -1;
-    return take_in(image);
+    return kymo_tree_take_in(image);
 }
 
 /* The new image of the lowest number from this one on; NULL: there is none. */
@@ -380,34 +380,24 @@ static kymo_err refuse(int connection, kymo_err why)
     return KYMO_OK;
 }
 
-/* Takes over the connection. */
-static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_peer *peer,
-                      const struct kymo_attach_hello *said)
+kymo_err kymo_tree_begin_image(kymo_tree *t, pid_t pid, const struct kymo_attach_hello *said,
+                               struct kymo_tree_image **out)
 {
     const struct kymo_attach_message *hello = &said->m;
-    if (hello->layout != KYMO_SESSION_LAYOUT)
-        return refuse(connection, KYMO_E_VERSION);
-    if (!may_attach(t, peer))
-        return refuse(connection, KYMO_E_PERMISSION);
     uint64_t main_ns;
     uint64_t process_ns;
-    kymo_tree_forget_relatives(t, peer->pid);
-    KYMO_TRY(follow(t, peer->pid, hello, &main_ns, &process_ns));
-    if (!has_address_space(peer->pid)) {
-        KYMO_TRY(refuse(connection, KYMO_E_NOMEM));
-        return tell_no_room(t, peer->pid);
-    }
-    struct kymo_tree_image *image =
-        t->images.len < IMAGES_MAX ? make_image(t, peer->pid, hello) : NULL;
+    *out = NULL;
+    KYMO_TRY(follow(t, pid, hello, &main_ns, &process_ns));
+    struct kymo_tree_image *image = t->images.len < IMAGES_MAX ? make_image(t, pid, hello) : NULL;
     if (!image) {
         t->turned_away++;
-        return refuse(connection, KYMO_E_NOMEM);
+        return KYMO_OK;
     }
     image->main_before_ns = main_ns < hello->cpu_ns ? main_ns : hello->cpu_ns;
     image->cpu_before_ns = process_ns;
     if (hello->start == KYMO_ATTACH_LATE) {
         image->main_before_ns = hello->cpu_ns;
-        (void)kymo_task_process_clock(peer->pid, &image->cpu_before_ns);
+        (void)kymo_task_process_clock(pid, &image->cpu_before_ns);
     }
     /* A forked child has run the code of its parent until now: its first sample has that time. */
     image->main_until_ns =
@@ -417,10 +407,33 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
     if (identify(image, said) != KYMO_OK) {
         kymo_tree_drop_image(t, image);
         t->turned_away++;
-        return refuse(connection, KYMO_E_NOMEM);
+        return KYMO_OK;
     }
+    kymo_host_identify(image->host, pid, image->process, said);
+    *out = image;
+    return KYMO_OK;
+}
+
+/* Takes over the connection. */
+static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_peer *peer,
+                      const struct kymo_attach_hello *said)
+{
+    const struct kymo_attach_message *hello = &said->m;
+    struct kymo_tree_image *image;
+    if (hello->layout != KYMO_SESSION_LAYOUT)
+        return refuse(connection, KYMO_E_VERSION);
+    if (!may_attach(t, peer))
+        return refuse(connection, KYMO_E_PERMISSION);
+    kymo_tree_forget_relatives(t, peer->pid);
+    if (!has_address_space(peer->pid)) {
+        KYMO_TRY(follow(t, peer->pid, hello, &(uint64_t){0}, &(uint64_t){0}));
+        KYMO_TRY(refuse(connection, KYMO_E_NOMEM));
+        return tell_no_room(t, peer->pid);
+    }
+    KYMO_TRY(kymo_tree_begin_image(t, peer->pid, said, &image));
+    if (!image)
+        return refuse(connection, KYMO_E_NOMEM);
     image->connection = connection;
-    kymo_host_identify(image->host, peer->pid, image->process, said);
     /* A filter might kill for the call that starts it. */
     int event = hello->tid == peer->pid && hello->start != KYMO_ATTACH_LATE && hello->filter == 0
                     ? kymo_host_open_event(image->host)

@@ -182,6 +182,7 @@ kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
         KYMO_TRY(finish_host(image, end_ns, main_cpu_ns, 0));
         kymo_tree_drop_image(t, image);
     }
+    KYMO_TRY(kymo_tree_end_awaiting(t));
     if (t->turned_away) {
         char text[96];
         snprintf(text, sizeof text,

@@ -40,6 +40,13 @@ struct kymo_tree_relative {
     pid_t pid;
 };
 
+/* What was started that our library cannot be in, and is to be sampled from outside. */
+struct kymo_tree_awaited {
+    struct kymo_refusal refusal;
+    uint32_t writer; /* number of the image that told of it */
+    uint64_t since_ns;
+};
+
 struct kymo_tree_image {
     struct kymo_poll_source end; /* its pidfd; fd -1: none */
     int connection;              /* until it is in the recording; -1 from then on */
@@ -104,6 +111,8 @@ struct kymo_tree {
     KYMO_VEC(struct kymo_tree_image *) images;
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
+    KYMO_VEC(struct kymo_tree_awaited) awaited;
+    uint64_t look_ns; /* when kymo_tree_look_outside is due; UINT64_MAX: it is not */
     struct kymo_control_server control;
     struct kymo_tree_owner owner;
     kymo_error said;            /* why settings were not changed; code KYMO_OK: they were */
@@ -128,6 +137,15 @@ kymo_err kymo_tree_open_door(void *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
+
+/* Makes an image of the process that has said this, and ends the one before. *out NULL: there is no
+ * room for it, which is counted. */
+KYMO_NODISCARD
+kymo_err kymo_tree_begin_image(kymo_tree *tree, pid_t pid, const struct kymo_attach_hello *hello,
+                               struct kymo_tree_image **out);
+/* Takes an image into the recording that has attached. May free it. */
+KYMO_NODISCARD
+kymo_err kymo_tree_take_in(struct kymo_tree_image *image);
 
 /* Takes new images into the recording that have attached meanwhile. */
 KYMO_NODISCARD
@@ -181,6 +199,24 @@ kymo_err kymo_tree_write_status(const kymo_tree *tree, kymo_bytes *text);
 
 /* This process has attached, or is no longer expected; 0: all of them. */
 void kymo_tree_forget_relatives(kymo_tree *tree, pid_t pid);
+
+/* ---- tree_outside.c ---- */
+
+/* A process runs this without us, or soon will, or has started a process that does. If it may be
+ * sampled from outside it is looked for; else, or if it is not found, it is noted. writer: who has
+ * said so. */
+KYMO_NODISCARD
+kymo_err kymo_tree_await(kymo_tree *tree, const struct kymo_tree_image *writer,
+                         const struct kymo_refusal *refusal);
+/* Begins to sample what is found by now of that, and of what images without our library have
+ * started or have become. To be called at tree->look_ns. */
+KYMO_NODISCARD
+kymo_err kymo_tree_look_outside(kymo_tree *tree, uint64_t now_ns);
+/* For hosts: they have started something. */
+void kymo_tree_on_relative(void *tree);
+/* Notes what was not found. */
+KYMO_NODISCARD
+kymo_err kymo_tree_end_awaiting(kymo_tree *tree);
 
 /* ---- tree.c ---- */
 

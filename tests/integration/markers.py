@@ -417,18 +417,19 @@ def past_the_end():
 
 @case
 def static_program():
-    """Beside one that is recorded, it runs as if not recorded; alone it is refused, with the reason."""
+    """It has no markers. Beside one that is recorded it runs as if it were not; alone it is refused, with the
+    reason, where the kernel may not sample it."""
     program = WORKLOADS / "marks_static"
     if not program.exists():
         skip("there is no static libc here")
-    recording = record(["sh", "-c", f"{program} && exit 0"])
+    recording = record(["sh", "-c", f"{program} && exit 0"], engine="timer")
     check(recording.result.status == 0, f"{recording.result.status}: {recording.result.stderr}")
     truth = json.loads(recording.result.stdout)
     check(truth["on"] == 0 and truth["selected"] < 0, f"{truth}")
     check(not recording.firefox().all_markers(), "there are markers")
     out = run([KYMO, "report", recording.path, "--json"])
     check("it is statically linked" in out.stderr, f"it is not said why it is not recorded: {out.stderr}")
-    refused = run(record_command([program], folder() / "recording.kymo"))
+    refused = run(record_command([program], folder() / "recording.kymo", engine="timer"))
     check("static" in refused.stderr, f"{refused.status}: {refused.stderr}")
 
 

@@ -160,6 +160,7 @@ static void programs_that_take_no_preload(void **state)
     e.ehdr.e_phnum = 1;
     put("static", &e, sizeof e, 0755);
     expect("static", KYMO_PRECHECK_NOT_RECORDABLE, "statically linked");
+    assert_non_null(strstr(check("static").outside, "statically linked"));
 
     e = elf_image_program();
     memcpy(e.interpreter, "/lib/ld-musl-x86_64.so.1", 25);
@@ -237,6 +238,7 @@ static void go_programs_are_warned_of(void **state)
     kymo_precheck p = check("go");
     assert_int_equal(p.verdict, KYMO_PRECHECK_OK);
     assert_non_null(strstr(p.warning, "is a Go program: Go's runtime takes every signal"));
+    assert_non_null(strstr(p.outside, "Go's runtime takes every signal"));
 }
 
 static void privileges(void **state)

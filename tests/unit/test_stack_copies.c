@@ -282,7 +282,8 @@ static int open_copies(kymo_copy_budget *budget, uint32_t bytes, kymo_stack_copi
                                                     .sample = on_sample,
                                                     .runs_on = runs_on};
     assert_int_equal(kymo_stack_copies_create(&config, copies), KYMO_OK);
-    *fd = kymo_perf_open_copies(getpid(), 1000000, bytes);
+    assert_int_equal(kymo_stack_copies_note_modules(*copies), KYMO_OK);
+    *fd = kymo_perf_open_copies(getpid(), 1000000, bytes, 1);
     const struct kymo_copied_thread thread = {.number = 7,
                                               .event = *fd,
                                               .copy_bytes = bytes,

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree_outside.c - processes that are recorded although our library is not in them: static
+ * programs, those of Go, those with a sanitizer or another C library, behind a filter, or in a
+ * container of their own.
+ *
+ * A process with our library says what it starts without it (buffer/refusal.h): in which process,
+ * or in a child of which. The children of what is itself recorded from outside are looked for in
+ * /proc, whatever they run: their parent has not our library in its environment. That is done
+ * when the kernel says that one was started (observe/perf_tasks.h), and each tenth of a second.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "observe/children.h"
+#include "observe/task.h"
+#include "recorder/tree_state.h"
+#include "sys/clock.h"
+
+#define AWAIT_NS 1000000000ull
+#define AWAITED_MAX 64u
+#define LOOK_NS 100000000ull
+#define PROBED_BYTES (16u << 10)
+#define EXEC_NS 20000000ull
+#define LOOK_AGAIN_NS 1000000ull
+/* More than an exec takes: what a process has used before it was found is not its start. */
+#define START_NS 2000000u
+
+static void look_at(kymo_tree *t, uint64_t then_ns)
+{
+    t->look_ns = then_ns < t->look_ns ? then_ns : t->look_ns;
+}
+
+/* ---- one process ---- */
+
+/* Whether it may be read, and the kernel samples it for us. */
+static int may_watch(const kymo_tree *t, pid_t pid)
+{
+    uint64_t program = 0;
+    uint64_t loader = 0;
+    int with_kernel = t->config.access == KYMO_PERF_KERNEL;
+    kymo_task_entries(pid, &program, &loader);
+    int fd = program && t->config.period_ns
+                 ? kymo_perf_open_copies(pid, t->config.period_ns, PROBED_BYTES, with_kernel)
+                 : -1;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Whether an image that was found before is what the process runs. */
+static int is_watched(const kymo_tree *t, pid_t pid)
+{
+    const struct kymo_tree_image *image = kymo_tree_find(t, pid);
+    return image && (image->is_ending || !kymo_host_replaced_by(image->host)[0]);
+}
+
+static int runs_the_same(pid_t a, pid_t b)
+{
+    char path[PATH_MAX];
+    struct kymo_task_exe x, y;
+    return kymo_task_executable(a, &x, path, sizeof path) &&
+           kymo_task_executable(b, &y, path, sizeof path) && x.device == y.device &&
+           x.inode == y.inode;
+}
+
+/* *process: its number in the recording; KYMO_EVENT_NONE: it is not recorded. */
+static kymo_err watch(kymo_tree *t, pid_t pid, uint32_t *process)
+{
+    struct kymo_tree_image *image;
+    *process = KYMO_EVENT_NONE;
+    if (!may_watch(t, pid))
+        return KYMO_OK;
+    struct kymo_attach_hello said = {
+        .m = {.pid = pid, .tid = pid, .parent_pid = kymo_process_parent(pid, NULL)}};
+    int is_forked =
+        pid != t->program && !kymo_tree_find(t, pid) && runs_the_same(pid, said.m.parent_pid);
+    said.m.start = is_forked ? KYMO_ATTACH_FORK : KYMO_ATTACH_EXEC;
+    (void)kymo_task_cpu_ns(pid, pid, &said.m.cpu_ns);
+    KYMO_TRY(kymo_tree_begin_image(t, pid, &said, &image));
+    if (!image)
+        return KYMO_OK;
+    kymo_host_set_outside(image->host);
+    if (image->main_until_ns - image->main_before_ns > START_NS)
+        kymo_host_set_late(image->host);
+    kymo_host_close_memory(image->host);
+    *process = image->process;
+    t->look_ns = 0;
+    return kymo_tree_take_in(image);
+}
+
+kymo_err kymo_tree_watch_outside(kymo_tree *t, const char *why, kymo_error *detail)
+{
+    char text[320];
+    uint32_t process;
+    KYMO_TRY(watch(t, t->program, &process));
+    if (process == KYMO_EVENT_NONE)
+        return kymo_error_set(detail, KYMO_E_PERMISSION, 0,
+                              "the program has ended, or may not be sampled from outside");
+    snprintf(text, sizeof text,
+             "the program is sampled from outside, since %s: it has no wall time, allocations or "
+             "markers",
+             why);
+    kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), process,
+                         t->refusals.wants_more ? KYMO_NOTE_WARNING : KYMO_NOTE_INFO, text};
+    return t->config.events->note(t->config.events_context, &e);
+}
+
+/* ---- what was awaited ---- */
+
+/* Others gain privileges, are of another machine, or will not start. */
+static int may_be_watched(uint32_t reason)
+{
+    return reason != KYMO_REFUSAL_MACHINE && reason != KYMO_REFUSAL_PRIVILEGES &&
+           reason != KYMO_REFUSAL_SCRIPTS;
+}
+
+kymo_err kymo_tree_await(kymo_tree *t, const struct kymo_tree_image *writer,
+                         const struct kymo_refusal *refusal)
+{
+    const struct kymo_tree_awaited a = {
+        .refusal = *refusal, .writer = writer->process, .since_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
+    if (!t->config.copies || !(t->config.flags & KYMO_SESSION_CHILDREN) ||
+        !may_be_watched(refusal->reason) || t->awaited.len == AWAITED_MAX)
+        return kymo_refusals_add(&t->refusals, writer->process, refusal, 0);
+    t->look_ns = 0;
+    return kymo_vec_push(&t->awaited, a);
+}
+
+/* Whether this process runs what the refusal names. */
+static int is_named(const struct kymo_refusal *refusal, pid_t pid)
+{
+    struct kymo_task_exe exe;
+    struct stat st;
+    char path[PATH_MAX];
+    if (!kymo_task_executable(pid, &exe, path, sizeof path))
+        return 0;
+    if (stat(refusal->path, &st) == 0 && st.st_dev == exe.device && st.st_ino == exe.inode)
+        return 1;
+    const char *slash = strrchr(refusal->path, '/');
+    const char *theirs = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : refusal->path, theirs ? theirs + 1 : path) == 0;
+}
+
+/* A process that has not called exec says so of itself. */
+static int is_of_itself(const struct kymo_refusal *refusal)
+{
+    return refusal->reason == KYMO_REFUSAL_FILTER || refusal->reason == KYMO_REFUSAL_RECORDER;
+}
+
+/* Its number may be of another pid namespace. */
+static int is_found(const kymo_tree *t, const struct kymo_refusal *refusal, pid_t pid)
+{
+    return !is_watched(t, pid) && kymo_tree_is_descendant(t, pid) &&
+           (is_named(refusal, pid) || (pid == refusal->pid && is_of_itself(refusal)));
+}
+
+static kymo_err look_for(kymo_tree *t, const struct kymo_refusal *refusal, uint32_t *process)
+{
+    kymo_pids pids = {0};
+    kymo_err err = kymo_vec_push(&pids, (pid_t)refusal->pid);
+    if (err == KYMO_OK)
+        err = kymo_children_add(refusal->pid, &pids);
+    for (size_t i = 0; err == KYMO_OK && *process == KYMO_EVENT_NONE && i < pids.len; i++)
+        if (is_found(t, refusal, pids.data[i]))
+            err = watch(t, pids.data[i], process);
+    kymo_vec_deinit(&pids);
+    return err;
+}
+
+/* Returns whether that is done with: found, or not to be found. */
+static kymo_err look_at_awaited(kymo_tree *t, const struct kymo_tree_awaited *a, uint64_t now_ns,
+                                int *is_done)
+{
+    uint32_t process = KYMO_EVENT_NONE;
+    KYMO_TRY(look_for(t, &a->refusal, &process));
+    *is_done = process != KYMO_EVENT_NONE || now_ns >= a->since_ns + AWAIT_NS;
+    if (!*is_done)
+        return KYMO_OK;
+    int is_sampled = process != KYMO_EVENT_NONE;
+    return kymo_refusals_add(&t->refusals, is_sampled ? process : a->writer, &a->refusal,
+                             is_sampled);
+}
+
+static kymo_err look_for_awaited(kymo_tree *t, uint64_t now_ns)
+{
+    size_t kept = 0;
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0; i < t->awaited.len; i++) {
+        const struct kymo_tree_awaited a = t->awaited.data[i];
+        int is_done = 0;
+        if (err == KYMO_OK)
+            err = look_at_awaited(t, &a, now_ns, &is_done);
+        if (is_done)
+            continue;
+        t->awaited.data[kept++] = a;
+        look_at(t, now_ns + (now_ns < a.since_ns + EXEC_NS ? LOOK_AGAIN_NS : LOOK_NS));
+    }
+    t->awaited.len = kept;
+    return err;
+}
+
+kymo_err kymo_tree_end_awaiting(kymo_tree *t)
+{
+    for (size_t i = 0; i < t->awaited.len; i++)
+        KYMO_TRY(kymo_refusals_add(&t->refusals, t->awaited.data[i].writer,
+                                   &t->awaited.data[i].refusal, 0));
+    t->awaited.len = 0;
+    return KYMO_OK;
+}
+
+/* ---- children, and what follows an exec ---- */
+
+void kymo_tree_on_relative(void *tree)
+{
+    kymo_tree *t = tree;
+    t->look_ns = 0;
+}
+
+static int is_young(pid_t pid, uint64_t now_ns)
+{
+    uint64_t since_ns;
+    return kymo_process_parent(pid, &since_ns) > 0 && now_ns < since_ns + EXEC_NS;
+}
+
+/* Most children call exec at once, and are only then what they are; in the middle of that they can
+ * be neither read nor sampled. */
+static kymo_err look_at_child(kymo_tree *t, pid_t pid, pid_t parent, uint64_t now_ns)
+{
+    uint32_t process = KYMO_EVENT_NONE;
+    int may_exec = is_young(pid, now_ns);
+    if (!may_exec || !runs_the_same(pid, parent))
+        KYMO_TRY(watch(t, pid, &process));
+    if (process == KYMO_EVENT_NONE && may_exec)
+        look_at(t, now_ns + LOOK_AGAIN_NS);
+    return KYMO_OK;
+}
+
+static kymo_err look_at_children(kymo_tree *t, pid_t parent, uint64_t now_ns)
+{
+    kymo_pids pids = {0};
+    kymo_err err = kymo_children_add(parent, &pids);
+    for (size_t i = 0; err == KYMO_OK && i < pids.len; i++)
+        if (!is_watched(t, pids.data[i]))
+            err = look_at_child(t, pids.data[i], parent, now_ns);
+    kymo_vec_deinit(&pids);
+    return err;
+}
+
+/* It has called exec. */
+static kymo_err look_at_next_image(kymo_tree *t, pid_t pid, uint64_t now_ns)
+{
+    uint32_t process;
+    KYMO_TRY(watch(t, pid, &process));
+    const struct kymo_tree_image *before = kymo_tree_find(t, pid);
+    if (process == KYMO_EVENT_NONE && before &&
+        (before->replaced_ns == 0 || now_ns < before->replaced_ns + EXEC_NS))
+        look_at(t, now_ns + LOOK_AGAIN_NS);
+    return KYMO_OK;
+}
+
+kymo_err kymo_tree_look_outside(kymo_tree *t, uint64_t now_ns)
+{
+    kymo_pids pids = {0};
+    if (now_ns < t->look_ns || t->stopped)
+        return KYMO_OK;
+    t->look_ns = UINT64_MAX;
+    kymo_err err = look_for_awaited(t, now_ns);
+    /* Images come and go meanwhile. */
+    for (size_t i = 0; err == KYMO_OK && i < t->images.len; i++) {
+        const struct kymo_tree_image *image = t->images.data[i];
+        if (image->is_live && kymo_host_is_outside(image->host))
+            err = kymo_vec_push(&pids, image->pid);
+    }
+    if (pids.len)
+        look_at(t, now_ns + LOOK_NS);
+    for (size_t i = 0; err == KYMO_OK && i < pids.len; i++) {
+        if (!is_watched(t, pids.data[i]))
+            err = look_at_next_image(t, pids.data[i], now_ns);
+        if (err == KYMO_OK && t->config.flags & KYMO_SESSION_CHILDREN)
+            err = look_at_children(t, pids.data[i], now_ns);
+    }
+    kymo_vec_deinit(&pids);
+    return err;
+}
