@@ -41,6 +41,7 @@ struct record {
     size_t n_outputs;
     size_t n_recordings; /* of outputs, those that are the recording itself: 1 at most */
     struct kymo_program program;
+    const char *pid; /* of a process that runs already; NULL: a program is started */
     int force;
     int quiet;
     int verbose;
@@ -81,12 +82,6 @@ static int parse(int argc, char **argv, struct record *r)
                          &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_RECORD, "KYMO_MARKERS: %s", detail.message);
     for (;;) {
-        const char *text = args.argv[args.next];
-        if (text && !args.cluster &&
-            (kymo_str_starts(text, "-p") || kymo_str_starts(text, "--pid")))
-            return kymo_usage_error(KYMO_IN_RECORD,
-                                    "it cannot attach to a running process yet; start the program "
-                                    "under it: kymo record -- PROGRAM");
         int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
         if (status >= 0)
             return status;
@@ -100,6 +95,9 @@ static int parse(int argc, char **argv, struct record *r)
                                         "-F: '%.40s' is not a number from 1 to 100000", arg.value);
             r->options.cpu_period_ns = 1000000000u / hz;
             r->options.given |= 1ull << KYMO_OPTION_CPU;
+            break;
+        case KYMO_SWITCH_PID:
+            r->pid = arg.value;
             break;
         case KYMO_SWITCH_OUTPUT:
             if (r->n_asked == KYMO_OUTPUTS_MAX)
@@ -116,7 +114,10 @@ static int parse(int argc, char **argv, struct record *r)
     }
     r->program.argv = argv + 1 + args.next;
     r->program.quiet = r->quiet;
-    if (!r->program.argv[0])
+    if (r->pid && r->program.argv[0])
+        return kymo_usage_error(KYMO_IN_RECORD, "-p is for a process that runs already: no program "
+                                                "is started beside it");
+    if (!r->pid && !r->program.argv[0])
         return kymo_usage_error(KYMO_IN_RECORD,
                                 "which program? kymo record -- PROGRAM [ARGUMENT...]");
     /* Calls have their own times, and samples beside them cost more than the calls do. */
@@ -134,6 +135,9 @@ static int parse(int argc, char **argv, struct record *r)
 static int check_before(struct record *r)
 {
     kymo_error detail;
+    int status = r->pid ? kymo_program_check_running(&r->program, r->pid, &r->options) : -1;
+    if (status >= 0)
+        return status;
     r->names = (kymo_output_names){.program = r->program.argv[0], .start = time(NULL)};
     r->n_outputs = r->n_asked ? r->n_asked : 1;
     for (size_t i = 0; i < r->n_outputs; i++) {
@@ -146,7 +150,7 @@ static int check_before(struct record *r)
         return kymo_usage_error(KYMO_IN_RECORD, "only one output can be the recording itself "
                                                 "(.kymo, or a folder)");
 
-    int status = kymo_program_check(&r->program, &r->options, 1);
+    status = r->pid ? -1 : kymo_program_check(&r->program, &r->options, 1);
     if (status >= 0)
         return status;
 
@@ -487,31 +491,33 @@ int kymo_cmd_record(int argc, char **argv)
                                   .spool = r.spool.fd,
                                   .preload_path = r.program.preload,
                                   .outside = r.program.outside,
+                                  .running = r.program.running,
                                   .quiet = r.quiet};
     kymo_err err = kymo_launch(&launch, &result, &detail);
     /* The summary may have no reader (2>&1 | head): the recording is finished all the same. */
     signal(SIGPIPE, SIG_IGN);
-    kymo_program_deinit(&r.program);
     if (err != KYMO_OK)
         kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
     if (result.pid == 0) {
         kymo_finisher_stop(&r.finisher);
         kymo_spool_unlink(&r.spool);
+        kymo_program_deinit(&r.program);
         return kymo_program_start_status(&detail);
     }
     r.names.pid = result.pid;
     /* Not the user but duration= ended it, if that much time has passed. */
     int duration_ended = result.interrupted && r.options.duration_ns != 0 &&
                          now_ns() - start_ns >= r.options.duration_ns;
-    if (result.interrupted && !duration_ended && !r.quiet)
+    if (result.interrupted && !duration_ended && !r.quiet && !r.pid)
         say_runs_on(&result, r.program.argv[0]);
     r.is_cut = err != KYMO_OK;
     r.program_cpu_ns = result.cpu_ns;
     int own = finish(&r);
     kymo_spool_close(&r.spool);
-    if (duration_ended)
+    kymo_program_deinit(&r.program);
+    if (duration_ended && !r.pid)
         wait_for_program(&result, r.quiet);
-    status = kymo_program_exit_status(&result);
+    status = r.pid ? 0 : kymo_program_exit_status(&result);
     /* The program's status is never changed, but by a failure of ours where it had none. */
     if (status == 0 && (err != KYMO_OK || own != KYMO_EXIT_OK))
         status = KYMO_EXIT_FAILED;

@@ -2,15 +2,19 @@
 #include "cli/program.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/command.h"
 #include "launch/paths.h"
+#include "sys/proc_file.h"
 
 int kymo_say_failed(const char *message, int status)
 {
@@ -52,6 +56,13 @@ static char **words_to_run(struct kymo_program *p)
     return words;
 }
 
+/* Than CPU samples. */
+static int wants_more(const kymo_options *options)
+{
+    return options->alloc_bytes || options->wall_period_ns ||
+           options->trace != KYMO_TRACE_CHOICE_OFF;
+}
+
 int kymo_program_check(struct kymo_program *p, const kymo_options *options, int may_watch)
 {
     kymo_error detail;
@@ -59,8 +70,7 @@ int kymo_program_check(struct kymo_program *p, const kymo_options *options, int 
     if (p->precheck.outside[0] && may_watch && kymo_launch_can_watch(options)) {
         p->outside = p->precheck.outside;
         p->words = words_to_run(p);
-        if (!p->quiet && (options->alloc_bytes || options->wall_period_ns ||
-                          options->trace != KYMO_TRACE_CHOICE_OFF))
+        if (!p->quiet && wants_more(options))
             kymo_fprint(stderr,
                         "kymo: %s is sampled from outside, since %s: only its CPU samples are "
                         "recorded\n",
@@ -88,8 +98,55 @@ int kymo_program_check(struct kymo_program *p, const kymo_options *options, int 
     return -1;
 }
 
+/* argv of its command line; a process that has none (it has ended, or is the kernel's) is refused.
+ */
+static int read_command(struct kymo_program *p)
+{
+    enum { COMMAND_BYTES = 64 << 10 };
+    p->command = malloc(COMMAND_BYTES);
+    size_t bytes = p->command ? kymo_proc_file_read(p->command, COMMAND_BYTES, "/proc/%d/cmdline",
+                                                    (int)p->running)
+                              : 0;
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += p->command[i] == '\0' || i + 1 == bytes;
+    p->words = n ? calloc(n + 1, sizeof *p->words) : NULL;
+    if (!p->words)
+        return 0;
+    char *at = p->command;
+    for (size_t i = 0; i < n; i++, at += strlen(at) + 1)
+        p->words[i] = at;
+    return 1;
+}
+
+int kymo_program_check_running(struct kymo_program *p, const char *pid, const kymo_options *options)
+{
+    char text[96];
+    uint64_t number;
+    if (kymo_parse_u64(pid, strlen(pid), &number) != KYMO_OK || number == 0 || number > INT_MAX)
+        return kymo_usage_error(KYMO_IN_RECORD, "-p: '%.40s' is not the number of a process", pid);
+    p->running = (pid_t)number;
+    if (!read_command(p)) {
+        snprintf(text, sizeof text, "process %d: there is none, or it is one of the kernel's",
+                 (int)p->running);
+        return kymo_say_failed(text, KYMO_EXIT_USAGE);
+    }
+    p->argv = p->words;
+    p->outside = "it ran before";
+    if (!kymo_launch_can_watch(options))
+        return kymo_say_failed("-p takes perf events, which are not permitted here, or not with "
+                               "this --engine (kymo doctor says why); start the program under "
+                               "Kymo: kymo record -- PROGRAM",
+                               KYMO_EXIT_USAGE);
+    if (!p->quiet && wants_more(options))
+        kymo_fprint(stderr, "kymo: of a process that runs already only CPU samples are recorded\n");
+    return -1;
+}
+
 void kymo_program_deinit(struct kymo_program *p)
 {
+    free(p->command);
+    p->command = NULL;
     if (p->words != p->argv)
         free(p->words);
     p->words = NULL;

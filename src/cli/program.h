@@ -22,12 +22,17 @@ struct kymo_program {
     kymo_precheck precheck;
     char preload[PATH_MAX];
     const char *outside; /* why it is sampled from outside; NULL: our library is in it */
+    pid_t running;       /* the process that runs it already; 0: it is to be started */
+    char *command;       /* of that process; argv points into it */
 };
 
 /* Sets words, preload and outside. Returns -1 to go on, else an exit status, whose reason has been
  * printed. options: what is recorded; of its engine, whether samples may come from outside.
  * may_watch: whether they may else. */
 int kymo_program_check(struct kymo_program *program, const kymo_options *options, int may_watch);
+/* The same for what this process runs: sets argv and words, too. */
+int kymo_program_check_running(struct kymo_program *program, const char *pid,
+                               const kymo_options *options);
 void kymo_program_deinit(struct kymo_program *program);
 /* As the program's own shell would see it; launch.h's interrupted is 128 + SIGINT. */
 int kymo_program_exit_status(const kymo_launch_result *result);

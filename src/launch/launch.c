@@ -260,6 +260,13 @@ static kymo_err start_program(struct launch *l, kymo_error *detail)
         return l->joined < 0 ? kymo_error_set_errno(detail, "process %d", (int)join->pid)
                              : join->opened(join->context, kymo_tree_socket(l->tree), detail);
     }
+    if (l->asked->running) {
+        l->pid = l->asked->running;
+        l->joined = (int)syscall(SYS_pidfd_open, l->pid, 0);
+        kymo_tree_set_program(l->tree, l->pid, l->start_ns);
+        kymo_tree_watch_program(l->tree);
+        return l->joined < 0 ? kymo_error_set_errno(detail, "process %d", (int)l->pid) : KYMO_OK;
+    }
     struct kymo_launch_program program = {
         .argv = l->asked->argv,
         .preload = l->asked->outside ? NULL
@@ -292,7 +299,7 @@ static kymo_err tell_blindness(const struct launch *l)
                 "that the program starts may be missing");
 }
 
-/* Who joined has signals of its own: those of its service's end come to both. */
+/* Who joined, or ran already, has signals of its own: those of its service's end come to both. */
 static void forward(const struct launch *l)
 {
     if (!l->has_ended && l->joined < 0)
@@ -362,8 +369,11 @@ static int shall_stop_joined(struct launch *l, struct stop *s, uint64_t now_ns)
 
 static int shall_stop(struct launch *l, struct stop *s, uint64_t now_ns)
 {
-    if (l->joined >= 0)
+    if (l->asked->join)
         return shall_stop_joined(l, s, now_ns);
+    /* Signals are for us alone. */
+    if (l->asked->running)
+        return now_ns >= s->end_ns || kymo_launch_interrupts() || kymo_launch_shall_end();
     if (kymo_launch_interrupts() != s->seen) {
         if (l->has_ended || (s->seen && now_ns - s->first_ns < SECOND_INTERRUPT_NS))
             return 1;

@@ -72,8 +72,10 @@ typedef struct kymo_launch_options {
     int spool;                   /* where the .kymo is written: a file, which is emptied */
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
     const char *outside;         /* why it is sampled from outside, without that; NULL: it is not */
-    int quiet;                   /* no message but errors */
-    int stands_for_program;      /* what other processes send us is passed on (launch_signals.h) */
+    pid_t running;          /* argv is what this process runs, which is sampled from outside; 0:
+                             * argv is started */
+    int quiet;              /* no message but errors */
+    int stands_for_program; /* what other processes send us is passed on (launch_signals.h) */
     const struct kymo_launch_intervals *intervals; /* NULL: the recording is one, in spool */
     const struct kymo_launch_join
         *join; /* NULL: argv is started; else it is that of this process */

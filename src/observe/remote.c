@@ -39,7 +39,8 @@
 struct module {
     struct kymo_remote_module public;
     struct kymo_remote_frames frames;
-    int seen; /* by the refresh at hand */
+    uint64_t device_major, device_minor, inode; /* of its file; inode 0: none */
+    int seen;                                   /* by the refresh at hand */
 };
 
 struct kymo_remote {
@@ -75,23 +76,47 @@ struct candidate {
     struct module module;
     struct kymo_address_range notes[KYMO_REMOTE_NOTES];
     struct kymo_remote_mapped mapped;
+    uint64_t start; /* of the mapping */
     unsigned char headers[PAGE];
 };
+
+static int may_not_read(void)
+{
+    return errno == EPERM || errno == EACCES;
+}
+
+/* Where a process's memory may be read by its parents alone (kernel.yama.ptrace_scope), its files
+ * may be read all the same. start: of a mapping of the file's beginning. */
+static size_t read_memory_or_file(const struct candidate *c, uint64_t start, uint64_t address,
+                                  void *out, size_t size)
+{
+    size_t have = kymo_remote_memory(c->mapped.pid, address, out, size);
+    return have > 0 || !may_not_read() ? have
+                                       : kymo_remote_file(&c->mapped, address - start, out, size);
+}
 
 static kymo_err read_header(kymo_remote *r, const struct kymo_proc_mapping *mapping,
                             struct candidate *c)
 {
-    size_t have = kymo_remote_memory(r->pid, mapping->start, c->headers, sizeof c->headers);
     drop_module(r, &c->module);
-    c->module = (struct module){.public = {.number = UINT32_MAX}, .seen = 1};
+    c->module = (struct module){
+        .public = {.number = UINT32_MAX},
+        .device_major = mapping->device_major,
+        .device_minor = mapping->device_minor,
+        .inode = mapping->inode,
+        .seen = 1,
+    };
+    c->start = mapping->start;
     c->mapped = (struct kymo_remote_mapped){
         .pid = r->pid,
+        .path = mapping->path,
         .device_major = mapping->device_major,
         .device_minor = mapping->device_minor,
         .inode = mapping->inode,
         .headers = c->headers,
-        .header_bytes = have,
     };
+    const size_t have = c->mapped.header_bytes =
+        read_memory_or_file(c, mapping->start, mapping->start, c->headers, sizeof c->headers);
     if (!kymo_remote_parse_headers(c->headers, have, mapping->start, &c->module.public, c->notes,
                                    &c->mapped.segment))
         return KYMO_OK;
@@ -114,8 +139,9 @@ static kymo_err take_module(kymo_remote *r, struct candidate *c)
     c->module.public.path = NULL;
     for (uint32_t i = 0; i < KYMO_REMOTE_NOTES && m.public.build_id_len == 0; i++) {
         uint64_t size = c->notes[i].hi - c->notes[i].lo;
-        size_t have = kymo_remote_memory(r->pid, c->notes[i].lo, page,
-                                         size < sizeof page ? (size_t)size : sizeof page);
+        c->mapped.path = m.public.path;
+        size_t have = read_memory_or_file(c, c->start, c->notes[i].lo, page,
+                                          size < sizeof page ? (size_t)size : sizeof page);
         /* Its header was there, so it has ended, or runs another program by now. */
         if (have == 0 && size > 0) {
             drop_module(r, &m);
@@ -326,6 +352,28 @@ static void forget_code(kymo_remote *r)
     r->code_reads = 0;
 }
 
+/* Code is in the file as it is in memory, which may not be read. */
+static size_t read_code_of_file(kymo_remote *r, uint64_t address, void *out, size_t size)
+{
+    size_t at = kymo_search_count(r->modules.data, r->modules.len, ends_below, &address);
+    const struct module *m = at < r->modules.len ? &r->modules.data[at] : NULL;
+    if (!m || address < m->public.text_start || address >= m->public.text_end)
+        return 0;
+    const struct kymo_remote_mapped mapped = {.pid = r->pid,
+                                              .path = m->public.path,
+                                              .device_major = m->device_major,
+                                              .device_minor = m->device_minor,
+                                              .inode = m->inode};
+    return kymo_remote_file(&mapped, m->public.text_offset + (address - m->public.text_start), out,
+                            size);
+}
+
+static size_t read_code_bytes(kymo_remote *r, uint64_t address, void *out, size_t size)
+{
+    size_t have = kymo_remote_memory(r->pid, address, out, size);
+    return have > 0 || !may_not_read() ? have : read_code_of_file(r, address, out, size);
+}
+
 /* Trampolines lie side by side, and a function's instructions: a walk reads few pages. */
 static bool read_code(void *context, uint64_t address, uint64_t *word)
 {
@@ -335,10 +383,10 @@ static bool read_code(void *context, uint64_t address, uint64_t *word)
     if (page == 0 || ((is_across || page != r->code_page) && r->code_reads++ >= CODE_READS_MAX))
         return false;
     if (is_across)
-        return kymo_remote_memory(r->pid, address, word, sizeof *word) == sizeof *word;
+        return read_code_bytes(r, address, word, sizeof *word) == sizeof *word;
     if (page != r->code_page) {
         r->code_page = 0;
-        if (kymo_remote_memory(r->pid, page, r->code, PAGE) != PAGE)
+        if (read_code_bytes(r, page, r->code, PAGE) != PAGE)
             return false;
         r->code_page = page;
     }

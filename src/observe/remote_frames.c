@@ -135,35 +135,56 @@ static size_t read_at(const struct source *s, uint64_t address, void *out, size_
     return n > 0 ? (size_t)n : 0;
 }
 
-/* -1: it is not the file that is mapped there, or has not the headers that are in memory. */
+/* -1: it is not the file that is mapped there. */
 static int open_if_mapped(const char *path, const struct kymo_remote_mapped *m)
 {
-    unsigned char headers[HEADERS_MAX];
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m->inode &&
-        major(st.st_dev) == m->device_major && minor(st.st_dev) == m->device_minor &&
-        pread(fd, headers, m->header_bytes, 0) == (ssize_t)m->header_bytes &&
-        memcmp(headers, m->headers, m->header_bytes) == 0)
+        major(st.st_dev) == m->device_major && minor(st.st_dev) == m->device_minor)
         return fd;
     close(fd);
     return -1;
 }
 
 /* By its name here, or, of a container, by that in the process's root; -1: it is not found. */
-static int open_mapped(const struct kymo_remote_mapped *m)
+static int open_file(const struct kymo_remote_mapped *m)
 {
     char path[PATH_MAX];
-    if (m->inode == 0 || m->header_bytes > HEADERS_MAX ||
-        m->segment.offset > INT64_MAX - (m->segment.hi - m->segment.lo))
+    if (m->inode == 0)
         return -1;
     int fd = open_if_mapped(m->path, m);
     if (fd < 0 &&
         snprintf(path, sizeof path, "/proc/%d/root%s", (int)m->pid, m->path) < (int)sizeof path)
         fd = open_if_mapped(path, m);
     return fd;
+}
+
+/* -1 also if it has not the headers that are in memory. */
+static int open_mapped(const struct kymo_remote_mapped *m)
+{
+    unsigned char headers[HEADERS_MAX];
+    if (m->header_bytes > HEADERS_MAX ||
+        m->segment.offset > INT64_MAX - (m->segment.hi - m->segment.lo))
+        return -1;
+    int fd = open_file(m);
+    if (fd < 0 || (pread(fd, headers, m->header_bytes, 0) == (ssize_t)m->header_bytes &&
+                   memcmp(headers, m->headers, m->header_bytes) == 0))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+size_t kymo_remote_file(const struct kymo_remote_mapped *m, uint64_t offset, void *out, size_t size)
+{
+    int fd = offset <= INT64_MAX ? open_file(m) : -1;
+    if (fd < 0)
+        return 0;
+    ssize_t n = pread(fd, out, size, (off_t)offset);
+    close(fd);
+    return n > 0 ? (size_t)n : 0;
 }
 
 /* Where .eh_frame begins, or .eh_frame_hdr, which is at hdr and begins with head, whatever is

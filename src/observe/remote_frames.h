@@ -48,6 +48,11 @@ struct kymo_remote_frames {
 void kymo_remote_frames_get(kymo_remote_store *store, const struct kymo_remote_mapped *mapped,
                             uint64_t own_most, struct kymo_remote_frames *out);
 
+/* Up to size bytes of the file that is mapped, from that offset on, where its memory may not be
+ * read; how many could be. mapped->headers and module are not looked at. */
+size_t kymo_remote_file(const struct kymo_remote_mapped *mapped, uint64_t offset, void *out,
+                        size_t size);
+
 /* Up to size bytes of the process's memory; how many could be read. */
 size_t kymo_remote_memory(pid_t pid, uint64_t address, void *out, size_t size);
 

@@ -281,7 +281,7 @@ void kymo_host_attached(kymo_host *h, uint64_t main_cpu_before, uint64_t startup
     const pid_t pid = h->pid;
     const uint32_t process = h->out.process;
     h->out.main_cpu_before = main_cpu_before;
-    if (h->is_outside && h->is_late) /* it ran, and nobody knows what */
+    if (h->is_found_late)
         h->out.unsampled_ns += startup_ns;
     else
         h->out.startup_ns = startup_ns;

@@ -101,9 +101,9 @@ void kymo_host_set_late(kymo_host *host);
 
 /* Our library is not in the process, and will not be: it says nothing itself, and its threads are
  * found in /proc. They are sampled by the kernel alone (observe/stack_copies.h): no wall time,
- * allocations or markers. Call at the same time; from kymo_host_identify on it counts as attached.
- */
-void kymo_host_set_outside(kymo_host *host);
+ * allocations or markers. Call before kymo_host_attached. is_found_late: what it has used before is
+ * not its start, and nobody knows what it was. */
+void kymo_host_set_outside(kymo_host *host, int is_found_late);
 int kymo_host_is_outside(const kymo_host *host);
 
 /* The process that has said this is to attach, and has this id in the recording. Takes what tells

@@ -31,10 +31,11 @@ struct kymo_host_tasks {
     uint32_t slot;
 };
 
-void kymo_host_set_outside(kymo_host *h)
+void kymo_host_set_outside(kymo_host *h, int is_found_late)
 {
     struct kymo_session *s = h->session;
     h->is_outside = 1;
+    h->is_found_late = is_found_late;
     /* Nothing is sent to it. */
     h->signal = 0;
     kymo_store_relaxed(&s->signal_now, 0u);
@@ -82,6 +83,7 @@ kymo_err kymo_host_look_for_threads(kymo_host *h, uint64_t now_ns)
         taken = h->threads_taken;
         KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
+        h->is_looked_at = 1;
     }
     h->next_threads_ns = now_ns + SCAN_NS * (h->listed / SCAN_MANY);
     /* Before there was what tells of it. */
@@ -134,10 +136,12 @@ void kymo_host_begin_outside(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     uint64_t cpu_ns = 0;
-    /* What it has used before it has an event is in its first sample; of the main thread, what is
-     * shown as its start is not. */
+    /* What it has used before it has an event is in its first sample; not so what is shown as the
+     * start of the main thread, or what threads did before the recording. */
     if (kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns)) {
-        uint64_t before_ns = a->tid == h->pid ? h->out.main_cpu_before : 0;
+        uint64_t before_ns = a->tid == h->pid                 ? h->out.main_cpu_before
+                             : h->is_late && !h->is_looked_at ? cpu_ns
+                                                              : 0;
         a->counted_ns = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
     }
     const int is_sampled = kymo_host_copy_stacks(h, number);

@@ -80,6 +80,8 @@ struct kymo_host {
     char replaced_by[PATH_MAX];
     int foreign;    /* in another pid namespace */
     int is_outside; /* our library is not in it */
+    int is_found_late,
+        is_looked_at; /* of such a one: as set_outside has it; its threads are known */
     int memory;
     int main_event;          /* of the main thread, until that is armed; -1: none */
     uint64_t main_period_ns; /* of that event */

@@ -28,6 +28,7 @@
 #define LOOK_AGAIN_NS 1000000ull
 /* More than an exec takes: what a process has used before it was found is not its start. */
 #define START_NS 2000000u
+#define TICK_NS 10000000u /* the kernel rounds the start of a process down to that */
 
 static void look_at(kymo_tree *t, uint64_t then_ns)
 {
@@ -67,6 +68,14 @@ static int runs_the_same(pid_t a, pid_t b)
            x.inode == y.inode;
 }
 
+/* What it has used until now is none of the recording's business. */
+static int ran_before(const kymo_tree *t, pid_t pid)
+{
+    uint64_t since_ns;
+    (void)kymo_process_parent(pid, &since_ns);
+    return !kymo_tree_find(t, pid) && since_ns + TICK_NS < t->start_ns;
+}
+
 /* *process: its number in the recording; KYMO_EVENT_NONE: it is not recorded. */
 static kymo_err watch(kymo_tree *t, pid_t pid, uint32_t *process)
 {
@@ -78,14 +87,14 @@ static kymo_err watch(kymo_tree *t, pid_t pid, uint32_t *process)
         .m = {.pid = pid, .tid = pid, .parent_pid = kymo_process_parent(pid, NULL)}};
     int is_forked =
         pid != t->program && !kymo_tree_find(t, pid) && runs_the_same(pid, said.m.parent_pid);
-    said.m.start = is_forked ? KYMO_ATTACH_FORK : KYMO_ATTACH_EXEC;
+    said.m.start = ran_before(t, pid) ? KYMO_ATTACH_LATE
+                   : is_forked        ? KYMO_ATTACH_FORK
+                                      : KYMO_ATTACH_EXEC;
     (void)kymo_task_cpu_ns(pid, pid, &said.m.cpu_ns);
     KYMO_TRY(kymo_tree_begin_image(t, pid, &said, &image));
     if (!image)
         return KYMO_OK;
-    kymo_host_set_outside(image->host);
-    if (image->main_until_ns - image->main_before_ns > START_NS)
-        kymo_host_set_late(image->host);
+    kymo_host_set_outside(image->host, image->main_until_ns - image->main_before_ns > START_NS);
     kymo_host_close_memory(image->host);
     *process = image->process;
     t->look_ns = 0;
@@ -244,7 +253,7 @@ static kymo_err look_at_children(kymo_tree *t, pid_t parent, uint64_t now_ns)
     kymo_pids pids = {0};
     kymo_err err = kymo_children_add(parent, &pids);
     for (size_t i = 0; err == KYMO_OK && i < pids.len; i++)
-        if (!is_watched(t, pids.data[i]))
+        if (pids.data[i] != getpid() && !is_watched(t, pids.data[i]))
             err = look_at_child(t, pids.data[i], parent, now_ns);
     kymo_vec_deinit(&pids);
     return err;

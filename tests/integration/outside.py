@@ -3,13 +3,16 @@
 samples them, and all that they start."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
 
-from kymotest import (KYMO, WORKLOADS, add_case, case, check, check_close, check_complete, folder,
-                      main, perf_works, record, record_command, run, say, skip)
+from kymotest import (BUILD, KYMO, WORKLOADS, Recording, add_case, case, check, check_close, check_complete, folder,
+                      main, perf_works, record, record_command, run, say, skip, wait_until)
+
+HERE = BUILD / "tests" / "integration"
 
 # Stacks that are longer than their copies are found out when a ring is read, which holds no more than this.
 RING_SAMPLES = 128
@@ -251,6 +254,96 @@ def is_killed():
         ["sh", "-c", f"{WORKLOADS}/busy_static 2 1000 & sleep 0.5; kill -9 $!; wait $!"])
     check(recording.result.status == 128 + signal.SIGKILL, f"{recording.result.status}")
     check(report.inclusive_s("burn_busy") > 0, "nothing is there")
+
+
+def cpu_s(pid):
+    """CPU time of a process that runs."""
+    user, system = (pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[i] for i in (11, 12))
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def record_running(argv, *, until=("--duration=1s",), env=None):
+    """What `kymo record -p` samples of a process that has run for a while, and its CPU time meanwhile."""
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    path = folder() / "recording.kymo"
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as running:
+        try:
+            wait_until("it has used CPU time", lambda: cpu_s(running.pid) > 0.3)
+            before_s = cpu_s(running.pid)
+            result = run([KYMO, "record", "-q", "-p", str(running.pid), *until, "-o", path], env=env)
+            used_s = cpu_s(running.pid) - before_s
+            check(result.status == 0 and not result.stderr, f"{result.status}: {result.stderr}")
+            check(running.poll() is None, "it has ended")
+        finally:
+            running.kill()
+    recording = Recording(path, result, KYMO)
+    report = recording.report()
+    say(f"{report.total_s:.3f} of at most {used_s:.3f} s are sampled, {report.quality['stacks_complete']:.4f} of "
+        f"stacks complete")
+    # From the first event to the last one, and the clock of all is read in ticks.
+    check(0 < report.total_s <= used_s + 0.05, "it has more than it used meanwhile")
+    check(len(report.threads) > 0 and report.quality["cpu_unsampled_s"] < 0.05, f"{report.quality}")
+    check_complete(report)
+    return report
+
+
+def running(program, env=None):
+    report = record_running([program, "3", "1000"], env=env)
+    check(report.inclusive_s("burn_busy") > 0.9 * report.total_s, "its function is not there")
+    check(len(report.threads) == 3, f"{report.threads}")
+
+
+@case
+def running_process():
+    """A process that runs already, whatever is in it, with its threads: what it does from now on."""
+    running(WORKLOADS / "busy")
+
+
+@case
+def running_static():
+    needs_static()
+    running(WORKLOADS / "busy_static")
+
+
+@case
+def running_without_its_memory():
+    """Where its memory may not be read, its files are."""
+    running(WORKLOADS / "busy", {**os.environ, "LD_PRELOAD": f"{HERE}/libno_memory_of_others.so"})
+
+
+@case
+def running_process_ends():
+    """It ends while it is sampled: then so does the recording."""
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    path = folder() / "recording.kymo"
+    with subprocess.Popen([WORKLOADS / "busy", "1", "1"], stdout=subprocess.PIPE) as program:
+        wait_until("it has used CPU time", lambda: cpu_s(program.pid) > 0.1)
+        result = run([KYMO, "record", "-q", "-p", str(program.pid), "-o", path])
+        check(result.status == 0, f"{result.status}: {result.stderr}")
+        check(program.wait() == 0, "its status is another one")
+    check(Recording(path, result, KYMO).report().inclusive_s("burn_busy") > 0, "nothing is there")
+
+
+@case
+def running_until_interrupted():
+    """Ctrl-C ends the recording, and not the program."""
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    path = folder() / "recording.kymo"
+    with subprocess.Popen([WORKLOADS / "busy", "1", "1000"], stdout=subprocess.PIPE) as program:
+        try:
+            wait_until("it has used CPU time", lambda: cpu_s(program.pid) > 0.1)
+            with subprocess.Popen([KYMO, "record", "-q", "-p", str(program.pid), "-o", path]) as recorder:
+                before_s = cpu_s(program.pid)
+                wait_until("it is sampled", lambda: cpu_s(program.pid) > before_s + 0.5)
+                recorder.send_signal(signal.SIGINT)
+                check(recorder.wait() == 0, f"{recorder.returncode}")
+            check(program.poll() is None, "the program has ended")
+        finally:
+            program.kill()
+    check(Recording(path, None, KYMO).report().inclusive_s("burn_busy") > 0, "nothing is there")
 
 
 @case
