@@ -27,6 +27,7 @@ const kymo_command kymo_commands[] = {
     "%h for the host's name, %t for the time and %% for a percent sign. A FILE that ends in\n"
     "a slash, or is a folder, takes the default name in it. -o may be repeated.\n"
     "\n"
+    "With -p PID no program is run: CPU samples are taken of a process that runs already.\n\n"
     "Ctrl-C goes to the program; Kymo stays to save. A second one within two seconds stops\n"
     "the recording with what it has.",
         .examples =
