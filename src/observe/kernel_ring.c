@@ -23,6 +23,8 @@ uint32_t kymo_kernel_chain(const unsigned char *pcs, size_t count,
         uint64_t pc;
         memcpy(&pc, pcs + i * sizeof pc, sizeof pc);
         /* The highest values are no addresses: they say whose part follows. */
+        if (pc == (uint64_t)PERF_CONTEXT_USER)
+            break;
         if (pc < (uint64_t)PERF_CONTEXT_MAX)
             chain[depth++] = pc;
     }

@@ -94,13 +94,14 @@ int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo)
     return send_signal(open_event(with_chains(period_ns), tid), tid, signo);
 }
 
-int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes, int with_kernel)
+int kymo_perf_open_copies(pid_t tid, const struct kymo_perf_copies *asked)
 {
-    struct perf_event_attr attr = with_chains(period_ns);
-    attr.exclude_kernel = attr.exclude_callchain_kernel = !with_kernel;
+    struct perf_event_attr attr = with_chains(asked->period_ns);
+    attr.exclude_kernel = attr.exclude_callchain_kernel = !asked->with_kernel;
+    attr.exclude_callchain_user = !asked->with_chain;
     attr.sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     attr.sample_regs_user = KYMO_PERF_REGISTERS;
-    attr.sample_stack_user = stack_bytes;
+    attr.sample_stack_user = asked->stack_bytes;
     /* The ring is looked at in each round: a wakeup is an interrupt more. */
     attr.watermark = 1;
     attr.wakeup_watermark = UINT32_MAX;

@@ -33,7 +33,13 @@ int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel);
  * where in the kernel each interrupt came, and when. */
 int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo);
 /* One without a signal, whose ring (stack_copies.h) has registers and stack of each interrupt. */
-int kymo_perf_open_copies(pid_t tid, uint64_t period_ns, uint32_t stack_bytes, int with_kernel);
+struct kymo_perf_copies {
+    uint64_t period_ns;
+    uint32_t stack_bytes;
+    int with_kernel;
+    int with_chain; /* and the callers that its frame pointers lead to */
+};
+int kymo_perf_open_copies(pid_t tid, const struct kymo_perf_copies *asked);
 /* One that counts nothing, and runs: its ring (perf_tasks.h) tells what the thread makes or maps,
  * and of execs. */
 int kymo_perf_open_tasks(pid_t tid);

@@ -33,7 +33,7 @@
 #define RED_ZONE 128u
 #define STACK_FIRST (8u << 10)
 #define STACK_MAX (1u << 20)
-#define CACHE_SLOTS 1024u
+#define CACHE_SLOTS 4096u
 #define CODE_READS_MAX 64u /* of a walk: no program keeps the recorder from others */
 
 struct module {

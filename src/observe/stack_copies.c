@@ -31,6 +31,7 @@ static const uint32_t copy_sizes[] = {16u << 10, 24u << 10, 32u << 10, 48u << 10
 #define PROGRAMS_MOST 1024u
 #define REFRESH_NS 100000000u
 #define START_MOST 256u
+#define ENDS 16u
 /* Of stacks that are kept of a process; and when its numbers are nearly used up. */
 #define PCS_MOST (512u << 10)
 #define STACKS_MOST (1u << 29)
@@ -67,6 +68,8 @@ struct kymo_stack_copies {
     int is_unfit;
     int has_wrong_modules; /* an exec came while they were read */
     uint64_t refresh_ns;   /* not again before; where there is no handler */
+    uint64_t ends[ENDS];   /* outermost pcs of whole stacks, the newest ones */
+    uint32_t n_ends;
     uint64_t lost;
 };
 
@@ -317,11 +320,45 @@ static int has_left_modules(kymo_stack_copies *c, size_t n, const struct kymo_wa
     return 0;
 }
 
+static int is_end(const kymo_stack_copies *c, uint64_t pc)
+{
+    for (uint32_t i = 0; i < ENDS; i++)
+        if (c->ends[i] == pc)
+            return 1;
+    return 0;
+}
+
 /* Of what the start files of another C library have put there, which never return. */
 static int is_near_begin(const struct source *s, const struct kymo_walk_result *walk)
 {
     return walk->missing && walk->missing <= s->thread.stack_begin &&
            s->thread.stack_begin - walk->missing <= START_MOST;
+}
+
+/* Where the walk of a process without our library has ended, for whatever reason. Returns how many
+ * pcs there are then.
+ *
+ * Go's runtime goes to a stack of the thread for parts of its work, with the frame pointer of the
+ * one that it has left: what the kernel has followed goes on where the copy ends. That is believed
+ * if it leads to where other stacks end. */
+static size_t go_on_alone(struct source *s, const struct kymo_stack_copy *copy, size_t n,
+                          struct kymo_walk_result *walk)
+{
+    kymo_stack_copies *c = s->copies;
+    if (walk->end == KYMO_WALK_COMPLETE && !is_end(c, c->pcs[n - 1]))
+        c->ends[c->n_ends++ % ENDS] = c->pcs[n - 1];
+    if (walk->end != KYMO_WALK_BAD_STACK && walk->end != KYMO_WALK_NO_ROW)
+        return n;
+    const size_t joined = kymo_stack_copy_join_chain(copy, c->pcs, n, c->depth);
+    if (joined > n && is_end(c, c->pcs[joined - 1])) {
+        walk->notes |= KYMO_WALK_BY_FRAME_POINTER;
+        n = joined;
+    } else if (walk->end != KYMO_WALK_NO_ROW || n == 1 || !is_near_begin(s, walk)) {
+        return n;
+    }
+    walk->end = KYMO_WALK_COMPLETE;
+    walk->notes &= ~(uint32_t)KYMO_WALK_IN_GAP;
+    return n;
 }
 
 static size_t walk_copy(kymo_stack_copies *c, const struct kymo_stack_copy *copy,
@@ -366,10 +403,8 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
     c->is_unfit |= c->stacks.next_stack > STACKS_MOST;
     if (c->has_wrong_modules)
         return KYMO_OK;
-    if (walk.end == KYMO_WALK_NO_ROW && n > 1 && is_near_begin(s, &walk)) {
-        walk.end = KYMO_WALK_COMPLETE;
-        walk.notes &= ~(uint32_t)KYMO_WALK_IN_GAP;
-    }
+    if (c->config.is_alone)
+        n = go_on_alone(s, copy, n, &walk);
     if (walk.end == KYMO_WALK_BAD_STACK)
         note_bad_stack(s, copy, &walk);
     else if (walk.end == KYMO_WALK_UNSUPPORTED) /* what was read of a file was not all */

@@ -42,10 +42,17 @@ struct kymo_stack_copy {
     const unsigned char *stack; /* from its stack pointer up */
     size_t stack_bytes;         /* that could be read */
     size_t asked_bytes;
+    const unsigned char *chain; /* what frame pointers led to: words, the pc first, then returns */
+    size_t chain_count;         /* 0: it was not asked for */
 };
 
 /* Returns 0 if the record is none of these, or is cut. */
 int kymo_stack_copy_parse(const struct kymo_perf_record *record, struct kymo_stack_copy *copy);
+
+/* Adds what the record's chain has behind the last two of the n pcs that a walk of it has found, up
+ * to max. Returns how many there are then. */
+size_t kymo_stack_copy_join_chain(const struct kymo_stack_copy *copy, uint64_t *pcs, size_t n,
+                                  size_t max);
 
 /* ---- stack_copies.c ---- */
 

@@ -46,6 +46,44 @@ static int take_stack(struct cursor *c, struct kymo_stack_copy *copy)
     return 1;
 }
 
+/* The user's part is the last one. */
+static void find_chain(const unsigned char *pcs, size_t count, struct kymo_stack_copy *copy)
+{
+    copy->chain_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pc;
+        memcpy(&pc, pcs + i * sizeof pc, sizeof pc);
+        if (pc != (uint64_t)PERF_CONTEXT_USER)
+            continue;
+        copy->chain = pcs + (i + 1) * sizeof pc;
+        copy->chain_count = count - i - 1;
+        return;
+    }
+}
+
+static uint64_t chain_at(const struct kymo_stack_copy *copy, size_t i)
+{
+    uint64_t pc;
+    memcpy(&pc, copy->chain + i * sizeof pc, sizeof pc);
+    return pc;
+}
+
+size_t kymo_stack_copy_join_chain(const struct kymo_stack_copy *copy, uint64_t *pcs, size_t n,
+                                  size_t max)
+{
+    size_t i = 1;
+    /* A function that has not set its frame pointer yet hides its caller: from the second caller on
+     * both ways have the same frames. */
+    if (n < 3)
+        return n;
+    while (i < copy->chain_count &&
+           (chain_at(copy, i) != pcs[n - 1] || chain_at(copy, i - 1) != pcs[n - 2]))
+        i++;
+    for (i++; i < copy->chain_count && n < max; i++)
+        pcs[n++] = chain_at(copy, i);
+    return n;
+}
+
 int kymo_stack_copy_parse(const struct kymo_perf_record *record, struct kymo_stack_copy *copy)
 {
     struct cursor c = {record->bytes, record->len};
@@ -56,6 +94,7 @@ int kymo_stack_copy_parse(const struct kymo_perf_record *record, struct kymo_sta
         chain > c.left / sizeof(uint64_t))
         return 0;
     const unsigned char *pcs = take(&c, (size_t)chain * sizeof(uint64_t));
+    find_chain(pcs, (size_t)chain, copy);
     if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
         copy->kernel.depth = kymo_kernel_chain(pcs, (size_t)chain, copy->kernel.pcs);
     if (!take_word(&c, &abi))

@@ -95,10 +95,14 @@ static kymo_err need_copies(kymo_host *h)
 static int open_copies(kymo_host *h, pid_t tid, struct kymo_copied_thread *thread)
 {
     uint64_t cpu_ns;
+    const struct kymo_perf_copies asked = {
+        .period_ns = thread->period_ns,
+        .stack_bytes = thread->copy_bytes,
+        .with_kernel = h->config.access == KYMO_PERF_KERNEL,
+        .with_chain = h->is_outside,
+    };
     thread->event =
-        kymo_descriptors_keep(kymo_perf_open_copies(tid, thread->period_ns, thread->copy_bytes,
-                                                    h->config.access == KYMO_PERF_KERNEL),
-                              KYMO_DESCRIPTORS_EVENTS);
+        kymo_descriptors_keep(kymo_perf_open_copies(tid, &asked), KYMO_DESCRIPTORS_EVENTS);
     if (thread->event < 0)
         return -1;
     /* The number is of a thread of this process still, and was when it was opened. */

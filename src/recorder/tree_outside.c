@@ -42,11 +42,13 @@ static int may_watch(const kymo_tree *t, pid_t pid)
 {
     uint64_t program = 0;
     uint64_t loader = 0;
-    int with_kernel = t->config.access == KYMO_PERF_KERNEL;
+    const struct kymo_perf_copies asked = {
+        .period_ns = t->config.period_ns,
+        .stack_bytes = PROBED_BYTES,
+        .with_kernel = t->config.access == KYMO_PERF_KERNEL,
+    };
     kymo_task_entries(pid, &program, &loader);
-    int fd = program && t->config.period_ns
-                 ? kymo_perf_open_copies(pid, t->config.period_ns, PROBED_BYTES, with_kernel)
-                 : -1;
+    int fd = program && t->config.period_ns ? kymo_perf_open_copies(pid, &asked) : -1;
     if (fd >= 0)
         close(fd);
     return fd >= 0;

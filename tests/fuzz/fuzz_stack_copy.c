@@ -29,7 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     memcpy(bytes, data + 2, size);
     const struct kymo_perf_record record = {data[0], data[1], size, bytes};
     if (kymo_stack_copy_parse(&record, &copy)) {
+        uint64_t pcs[8] = {1, 2, 3};
         check(copy.kernel.depth <= KYMO_KERNEL_DEPTH_MAX);
+        if (copy.chain_count >= 3) { /* so that it goes on from there */
+            memcpy(pcs + 1, copy.chain, 2 * sizeof *pcs);
+            size_t n = kymo_stack_copy_join_chain(&copy, pcs, 3, 8);
+            check(n > 3 && n <= 8);
+        }
         if (copy.has_user) {
             check(copy.stack >= bytes && copy.asked_bytes <= size);
             check((size_t)(copy.stack - bytes) <= size - copy.asked_bytes);

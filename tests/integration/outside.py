@@ -37,12 +37,22 @@ def record_outside(argv, **how):
     return recording, report
 
 
+CACHE = []
+
+
+def cache():
+    """Of Go's compiler, for all cases."""
+    if not CACHE:
+        CACHE.append(folder())
+    return CACHE[0]
+
+
 def built(command, source, name):
     """A program of that source; skips the case where there is no such compiler."""
     here = folder()
     (here / source[0]).write_text(source[1])
     made = subprocess.run([*command, "-o", here / name, here / source[0]], cwd=here, capture_output=True, check=False,
-                          env={**os.environ, "CGO_ENABLED": "0", "GO111MODULE": "off", "GOCACHE": str(here / "cache")})
+                          env={**os.environ, "CGO_ENABLED": "0", "GO111MODULE": "off", "GOCACHE": str(cache())})
     if made.returncode:
         skip(f"{command[0]} does not build it here: {made.stderr[-200:]}")
     return here / name
@@ -88,6 +98,16 @@ int main(void)
     printf("{\"burn_a\": %f, \"burn_b\": %f, \"burn_c\": %f}\n", took[0], took[1], took[2]);
     return 5;
 }
+""")
+
+# Half of its work is its runtime's, on the runtime's own stacks.
+GO_GARBAGE = ("garbage.go", r"""
+package main
+type node struct { left, right *node }
+//go:noinline
+func grow(depth int) *node { if depth == 0 { return nil }; return &node{grow(depth - 1), grow(depth - 1)} }
+var kept *node
+func main() { for i := 0; i < 60; i++ { kept = grow(16) } }
 """)
 
 GO_SOURCE = ("main.go", r"""
@@ -164,6 +184,17 @@ def go():
     if not GO:
         skip("Go is not here")
     check_three(built([GO, "build"], GO_SOURCE, "three"), "main.", 0.97)
+
+
+@case
+def go_runtime():
+    """Its runtime works on stacks of its own: their callers are the program's functions all the same."""
+    if not GO:
+        skip("Go is not here")
+    recording, report = record_outside([built([GO, "build"], GO_GARBAGE, "garbage")])
+    check(recording.result.status == 0, recording.result.stderr)
+    check_complete(report, 0.99)
+    check(report.inclusive_s("runtime.systemstack") > 0, "the runtime did nothing on its own stacks")
 
 
 @case

@@ -143,6 +143,39 @@ static void a_thread_without_a_user_part_has_a_kernel_part(void **state)
 
 /* ---- the size of copies ---- */
 
+/* The kernel's part ends where the user's begins, which goes on behind what a walk has found. */
+static void a_chain_goes_on_behind_a_walk(void **state)
+{
+    struct laid_out r = sound_record();
+    struct kymo_perf_record record = r.record;
+    struct kymo_stack_copy copy;
+    uint64_t pcs[6] = {0x10, 0x20, 0x30};
+    (void)state;
+    record.bytes = (const unsigned char *)&r.bytes;
+    r.bytes.pcs[0] = 0xffffffff81000010;
+    r.bytes.pcs[1] = (uint64_t)PERF_CONTEXT_USER;
+    r.bytes.pcs[2] = 0x10;
+    assert_int_equal(kymo_stack_copy_parse(&record, &copy), 1);
+    assert_int_equal(copy.kernel.depth, 1);
+    assert_int_equal(copy.chain_count, 1);
+    assert_int_equal(kymo_stack_copy_join_chain(&copy, pcs, 3, 6), 3);
+
+    static const uint64_t chain[] = {0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70};
+    copy.chain = (const unsigned char *)chain;
+    copy.chain_count = KYMO_ARRAY_LEN(chain);
+    assert_int_equal(kymo_stack_copy_join_chain(&copy, pcs, 3, 5), 5);
+    assert_int_equal(pcs[3], 0x40);
+    assert_int_equal(pcs[4], 0x50);
+    /* It must have both of the last two. */
+    uint64_t other[6] = {0x10, 0x21, 0x30};
+    assert_int_equal(kymo_stack_copy_join_chain(&copy, other, 3, 6), 3);
+    uint64_t last[6] = {0x10, 0x60, 0x70};
+    assert_int_equal(kymo_stack_copy_join_chain(&copy, last, 3, 6), 3);
+    assert_int_equal(kymo_stack_copy_join_chain(&copy, pcs, 2, 6), 2);
+    copy.chain_count = 0;
+    assert_int_equal(kymo_stack_copy_join_chain(&copy, pcs, 3, 6), 3);
+}
+
 static void a_program_that_uses_more_gets_longer_copies(void **state)
 {
     kymo_copy_budget *budget;
@@ -283,7 +316,9 @@ static int open_copies(kymo_copy_budget *budget, uint32_t bytes, kymo_stack_copi
                                                     .runs_on = runs_on};
     assert_int_equal(kymo_stack_copies_create(&config, copies), KYMO_OK);
     assert_int_equal(kymo_stack_copies_note_modules(*copies), KYMO_OK);
-    *fd = kymo_perf_open_copies(getpid(), 1000000, bytes, 1);
+    const struct kymo_perf_copies asked = {
+        .period_ns = 1000000, .stack_bytes = bytes, .with_kernel = 1};
+    *fd = kymo_perf_open_copies(getpid(), &asked);
     const struct kymo_copied_thread thread = {.number = 7,
                                               .event = *fd,
                                               .copy_bytes = bytes,
@@ -432,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_cut_record_is_none),
         cmocka_unit_test(lengths_that_lie_are_refused),
         cmocka_unit_test(a_thread_without_a_user_part_has_a_kernel_part),
+        cmocka_unit_test(a_chain_goes_on_behind_a_walk),
         cmocka_unit_test(a_program_that_uses_more_gets_longer_copies),
         cmocka_unit_test(the_kernel_copies_this_thread),
         cmocka_unit_test(a_copy_that_is_too_short_is_noticed),
