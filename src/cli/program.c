@@ -121,7 +121,7 @@ static int read_command(struct kymo_program *p)
 
 int kymo_program_check_running(struct kymo_program *p, const char *pid, const kymo_options *options)
 {
-    char text[96];
+    char text[128];
     uint64_t number;
     if (kymo_parse_u64(pid, strlen(pid), &number) != KYMO_OK || number == 0 || number > INT_MAX)
         return kymo_usage_error(KYMO_IN_RECORD, "-p: '%.40s' is not the number of a process", pid);
@@ -138,6 +138,13 @@ int kymo_program_check_running(struct kymo_program *p, const char *pid, const ky
                                "this --engine (kymo doctor says why); start the program under "
                                "Kymo: kymo record -- PROGRAM",
                                KYMO_EXIT_USAGE);
+    if (!kymo_launch_can_watch_process(p->running)) {
+        snprintf(text, sizeof text, "process %d may not be sampled: %s", (int)p->running,
+                 errno == EACCES || errno == EPERM
+                     ? "it is another user's, or has gained privileges"
+                     : strerror(errno));
+        return kymo_say_failed(text, KYMO_EXIT_USAGE);
+    }
     if (!p->quiet && wants_more(options))
         kymo_fprint(stderr, "kymo: of a process that runs already only CPU samples are recorded\n");
     return -1;

@@ -6,16 +6,15 @@
 #include <unistd.h>
 
 #include "doctor/doctor_checks.h"
+#include "launch/launch.h"
 #include "launch/precheck.h"
-#include "observe/perf_event.h"
 #include "sys/elf_target.h"
 #include "views/runtimes.h"
 
 static void check_recordable(kymo_checks *checks, const kymo_precheck *p)
 {
     kymo_check *check = kymo_checks_add(checks, "recordable");
-    int unused;
-    if (p->outside[0] && kymo_perf_probe(&unused) != KYMO_PERF_NONE) {
+    if (p->outside[0] && kymo_launch_can_watch_process(0)) {
         kymo_check_say(check, KYMO_CHECK_OK,
                        "its CPU samples alone, taken from outside by the kernel, since %.250s",
                        p->outside);

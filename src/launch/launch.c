@@ -588,7 +588,7 @@ static kymo_err watch_outside(struct launch *l)
 {
     kymo_error why = {0};
     kymo_err err = kymo_tree_watch_outside(l->tree, l->asked->outside, &why);
-    return err == KYMO_E_PERMISSION ? note(l, KYMO_NOTE_WARNING, why.message) : err;
+    return err == KYMO_E_NOT_FOUND ? note(l, KYMO_NOTE_WARNING, why.message) : err;
 }
 
 kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *result,

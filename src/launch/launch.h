@@ -91,6 +91,8 @@ typedef struct kymo_launch_result {
 
 /* Whether programs may be sampled from outside here, as options wish. */
 int kymo_launch_can_watch(const kymo_options *options);
+/* The same of this process, 0: this very one; on failure errno says why not. */
+int kymo_launch_can_watch_process(pid_t pid);
 
 /* Runs the program to its end. On KYMO_OK *result is filled and the recording is in the spool,
  * however the program ended. On error the program was not started, or (result->pid != 0) ran but

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory/cgroup.h"
 #include "observe/kallsyms.h"
@@ -77,9 +78,17 @@ kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *conf
 
 int kymo_launch_can_watch(const kymo_options *options)
 {
-    int unused;
     return (options->engine == KYMO_ENGINE_AUTO || options->engine == KYMO_ENGINE_PERF) &&
-           options->cpu_period_ns && kymo_perf_probe(&unused) != KYMO_PERF_NONE;
+           options->cpu_period_ns && kymo_launch_can_watch_process(0);
+}
+
+int kymo_launch_can_watch_process(pid_t pid)
+{
+    const struct kymo_perf_copies asked = {.period_ns = 1000000000, .stack_bytes = OFTEN_BYTES};
+    int fd = kymo_perf_open_copies(pid, &asked);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 /* 5 % of the memory that the cgroup may use, if that is less than the default. */

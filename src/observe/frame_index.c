@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "observe/frame_index.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ kymo_err kymo_frame_index_make(kymo_elf_file *file, uint64_t bias, uint64_t most
 {
     kymo_span bytes;
     kymo_elf_section *section = kymo_elf_find(file, ".eh_frame");
-    if (!section)
+    if (!section || !(section->flags & SHF_ALLOC)) /* what is not mapped is for no walk */
         return KYMO_E_NOT_FOUND;
     KYMO_TRY(kymo_elf_load_begin(file, section, &bytes));
     kymo_err err = kymo_elf_extent(section).size > most

@@ -24,11 +24,16 @@ struct kymo_perf_tasks {
     struct kymo_perf_ring ring;
 };
 
+#define KYMO_PERF_TASKS_TOLD 16
+
 /* What the thread has done since it was asked before. */
 struct kymo_perf_tasks_told {
-    int anything; /* 0, where the descriptor was readable: the thread has ended */
-    int threads, processes, execs;
-    int code; /* has mapped some */
+    int has_ended;
+    int threads, execs;
+    int code;      /* has mapped some */
+    int processes; /* how many; the first ones are */
+    pid_t process[KYMO_PERF_TASKS_TOLD];
+    int is_cut; /* there was no room for all that it did */
 };
 
 /* Returns whether it will tell. */

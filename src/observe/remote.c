@@ -25,7 +25,9 @@
 #include "observe/remote_frames.h"
 #include "observe/task.h"
 #include "sys/proc_maps.h"
+#include "unwind/code_walk.h"
 #include "unwind/module.h"
+#include "unwind/stack_window.h"
 
 #define PAGE 4096u
 #define OWN_MAX (128ull << 20) /* of one process's unwind information that is not shared */
@@ -392,6 +394,14 @@ static bool read_code(void *context, uint64_t address, uint64_t *word)
     }
     memcpy(word, r->code + (address - page), sizeof *word);
     return true;
+}
+
+int kymo_remote_is_return(kymo_remote *r, uint64_t pc)
+{
+    uint64_t row, function;
+    struct kymo_stack_window window = {.outside = &r->view,
+                                       .instructions_left = KYMO_INSTRUCTIONS_PER_WALK};
+    return kymo_remote_row(r, pc - 1, &row, &function) && kymo_code_is_behind_call(&window, pc);
 }
 
 kymo_err kymo_remote_create(kymo_remote_store *store, pid_t pid, kymo_remote **out)

@@ -83,6 +83,8 @@ size_t kymo_remote_walk_copy(kymo_remote *remote, const struct kymo_remote_copy 
 
 /* The packed row of a pc and where its function begins; 0 if the module says nothing. */
 int kymo_remote_row(kymo_remote *remote, uint64_t pc, uint64_t *row, uint64_t *function);
+/* Whether a call leads to it, of code that has rows. */
+int kymo_remote_is_return(kymo_remote *remote, uint64_t pc);
 /* Reads its memory: up to size bytes; how many could be read. */
 size_t kymo_remote_read(const kymo_remote *remote, uint64_t address, void *out, size_t size);
 

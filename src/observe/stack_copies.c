@@ -10,6 +10,7 @@
 #include "observe/stack_copies.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,10 +28,11 @@ static const uint32_t copy_sizes[] = {16u << 10, 24u << 10, 32u << 10, 48u << 10
 #define RING_LEAST (64u << 10)
 #define RING_MOST (2u << 20)
 #define RINGS_MOST (32u << 20)
+#define ALONE_MOST (128u << 20)
 #define DEPTH_MOST 4096u
 #define PROGRAMS_MOST 1024u
 #define REFRESH_NS 100000000u
-#define START_MOST 256u
+#define END_MOST 256u
 #define ENDS 16u
 /* Of stacks that are kept of a process; and when its numbers are nearly used up. */
 #define PCS_MOST (512u << 10)
@@ -44,7 +46,8 @@ struct program {
 
 struct kymo_copy_budget {
     kymo_remote_store *store;
-    size_t ring_bytes, rings_most;
+    size_t ring_bytes;
+    size_t rings_most, alone_most; /* where there are handlers, and where there are none */
     KYMO_VEC(struct program) programs;
     unsigned char record[UINT16_MAX + 1] __attribute__((aligned(8))); /* scratch */
 };
@@ -99,6 +102,7 @@ kymo_err kymo_copy_budget_create(kymo_copy_budget **out)
         return KYMO_E_NOMEM;
     }
     b->rings_most = rings_most();
+    b->alone_most = geteuid() == 0 ? ALONE_MOST : 2 * b->rings_most;
     *out = b;
     return KYMO_OK;
 }
@@ -213,7 +217,8 @@ static size_t ring_bytes_left(const kymo_copy_budget *b, size_t bytes)
 {
     if (bytes == 0)
         bytes = RING_MOST;
-    while (bytes > RING_LEAST && bytes > (b->rings_most - b->ring_bytes) / 2)
+    const size_t left = b->alone_most > b->ring_bytes ? b->alone_most - b->ring_bytes : 0;
+    while (bytes > RING_LEAST && bytes > left / 4)
         bytes /= 2;
     return bytes;
 }
@@ -223,9 +228,10 @@ int kymo_stack_copies_open(kymo_stack_copies *c, const struct kymo_copied_thread
     kymo_copy_budget *budget = c->config.budget;
     struct source s = {.copies = c, .thread = *thread};
     size_t bytes = ring_bytes_for(thread->copy_bytes, thread->period_ns);
+    const size_t most = c->config.is_alone ? budget->alone_most : budget->rings_most;
     if (c->config.is_alone)
         bytes = ring_bytes_left(budget, bytes);
-    if (bytes == 0 || budget->ring_bytes + bytes > budget->rings_most ||
+    if (bytes == 0 || budget->ring_bytes + bytes > most ||
         kymo_vec_reserve(&c->sources, 1) != KYMO_OK ||
         kymo_perf_ring_open(&s.ring, thread->event, bytes) != KYMO_OK)
         return 0;
@@ -328,11 +334,33 @@ static int is_end(const kymo_stack_copies *c, uint64_t pc)
     return 0;
 }
 
-/* Of what the start files of another C library have put there, which never return. */
-static int is_near_begin(const struct source *s, const struct kymo_walk_result *walk)
+static int has_caller_behind(kymo_stack_copies *c, const struct kymo_stack_copy *copy,
+                             uint64_t from)
 {
-    return walk->missing && walk->missing <= s->thread.stack_begin &&
-           s->thread.stack_begin - walk->missing <= START_MOST;
+    const uint64_t sp = copy->regs.gpr[KYMO_REG_SP];
+    uint64_t pc;
+    for (uint64_t at = from - sp; at + sizeof pc <= copy->stack_bytes && at < from - sp + END_MOST;
+         at += sizeof pc) {
+        memcpy(&pc, copy->stack + at, sizeof pc);
+        if (kymo_remote_is_return(c->stacks.remote, pc))
+            return 1;
+    }
+    return 0;
+}
+
+/* The outermost frame, of code that cannot be followed: another C library's start files, or what
+ * they and thread functions have called, never return. The ABI has the frame pointer 0 there; and
+ * the main thread's lies near the stack's beginning. Not if something has been called from behind
+ * it: then it is code that uses the register for something else. */
+static int is_outermost(const struct source *s, const struct kymo_stack_copy *copy, size_t n,
+                        const struct kymo_walk_result *walk)
+{
+    const uint64_t sp = copy->regs.gpr[KYMO_REG_SP];
+    const uint64_t begin = s->thread.stack_begin;
+    int is_near = walk->missing <= begin && begin - walk->missing <= END_MOST;
+    return walk->end == KYMO_WALK_NO_ROW && n > 1 && walk->missing >= sp &&
+           walk->missing - sp < copy->stack_bytes && (walk->notes & KYMO_WALK_AT_ZERO || is_near) &&
+           !has_caller_behind(s->copies, copy, walk->missing);
 }
 
 /* Where the walk of a process without our library has ended, for whatever reason. Returns how many
@@ -345,15 +373,13 @@ static size_t go_on_alone(struct source *s, const struct kymo_stack_copy *copy, 
                           struct kymo_walk_result *walk)
 {
     kymo_stack_copies *c = s->copies;
-    if (walk->end == KYMO_WALK_COMPLETE && !is_end(c, c->pcs[n - 1]))
-        c->ends[c->n_ends++ % ENDS] = c->pcs[n - 1];
     if (walk->end != KYMO_WALK_BAD_STACK && walk->end != KYMO_WALK_NO_ROW)
         return n;
     const size_t joined = kymo_stack_copy_join_chain(copy, c->pcs, n, c->depth);
     if (joined > n && is_end(c, c->pcs[joined - 1])) {
         walk->notes |= KYMO_WALK_BY_FRAME_POINTER;
         n = joined;
-    } else if (walk->end != KYMO_WALK_NO_ROW || n == 1 || !is_near_begin(s, walk)) {
+    } else if (!is_outermost(s, copy, n, walk)) {
         return n;
     }
     walk->end = KYMO_WALK_COMPLETE;
@@ -405,6 +431,8 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
         return KYMO_OK;
     if (c->config.is_alone)
         n = go_on_alone(s, copy, n, &walk);
+    if (walk.end == KYMO_WALK_COMPLETE && !is_end(c, c->pcs[n - 1]))
+        c->ends[c->n_ends++ % ENDS] = c->pcs[n - 1];
     if (walk.end == KYMO_WALK_BAD_STACK)
         note_bad_stack(s, copy, &walk);
     else if (walk.end == KYMO_WALK_UNSUPPORTED) /* what was read of a file was not all */

@@ -391,8 +391,10 @@ static kymo_err tell_losses(kymo_host *h)
 kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    if (h->is_outside)
+    if (h->is_outside) {
         KYMO_TRY(kymo_host_look_for_threads(h, now_ns));
+        kymo_host_share_rings(h, now_ns);
+    }
     if (!h->replaced)
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
     kymo_host_note_cpu(h);
@@ -606,6 +608,8 @@ enum kymo_host_selected kymo_host_selected(kymo_host *h)
 void kymo_host_set_alloc_rate(kymo_host *h, uint64_t rate)
 {
     struct kymo_heap_events *heap = &h->out.heap;
+    if (h->is_outside)
+        return;
     h->config.alloc_rate = rate;
     kymo_store_relaxed(&h->session->alloc_rate, rate);
     if (rate)

@@ -67,7 +67,8 @@ struct kymo_host_config {
     const char *markers;     /* selected categories, syntax of capture/mark_select.c */
     kymo_row_tables *tables; /* NULL: none */
     int poller;              /* serves what processes without our library tell of */
-    void (*on_relative)(void *context); /* such a process has started another one, or called exec */
+    /* Such a process has started this child; 0: some, or has called exec: it is its own child. */
+    kymo_err (*on_relative)(void *context, pid_t parent, pid_t child);
     void *on_relative_context;
     kymo_unseen *unseen;    /* NULL: allocations are not recorded */
     kymo_wall_shared *wall; /* NULL: no wall time */

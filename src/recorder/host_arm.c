@@ -78,6 +78,11 @@ static void close_event(kymo_host *h, struct kymo_host_slot *a)
     a->fd = -1;
 }
 
+void kymo_host_close_event(kymo_host *h, uint32_t number)
+{
+    close_event(h, &h->slots[number]);
+}
+
 void kymo_host_disarm(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];

@@ -13,8 +13,6 @@
 #include "observe/perf_event.h"
 #include "recorder/host_state.h"
 
-#define OWED_PERIODS 8u
-
 uint64_t kymo_host_samples(const kymo_host *h, uint32_t number)
 {
     uint32_t thread = kymo_drain_slot_thread(h->drain, number);
@@ -117,7 +115,7 @@ static int open_copies(kymo_host *h, pid_t tid, struct kymo_copied_thread *threa
  * some periods at most. */
 static void note_owed(kymo_host *h, uint32_t number, uint32_t thread)
 {
-    const uint64_t most_ns = OWED_PERIODS * h->config.period_ns;
+    const uint64_t most_ns = KYMO_HOST_OWED_PERIODS * h->config.period_ns;
     /* An error of the recording stays, and the next event tells. */
     (void)!kymo_drain_round(h->drain);
     struct kymo_copied_count *count = &h->out.copied.data[thread];
@@ -125,8 +123,7 @@ static void note_owed(kymo_host *h, uint32_t number, uint32_t thread)
     uint64_t counted_ns = h->slots[number].counted_ns;
     int is_known = counted_ns > told_ns && !kymo_drain_is_behind(h->drain);
     count->owed_ns = is_known ? counted_ns - told_ns : 0;
-    /* From outside, a thread is found up to a round late. */
-    if (count->owed_ns > most_ns && !h->is_outside)
+    if (count->owed_ns > most_ns)
         count->owed_ns = most_ns;
     /* What interrupts in the kernel were for samples that the handler did not take any more. */
     kymo_kernel_stacks_forget(h->config.kernel_stacks, h->out.process, h->slots[number].tid);

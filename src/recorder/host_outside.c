@@ -20,6 +20,11 @@
 /* Lists of /proc beyond this take a millisecond and more. */
 #define SCAN_MANY 128u
 #define SCAN_NS 100000000u
+#define RENEW_NS 20000000u
+#define ENDED_NS 100000000u
+#define SHARE_NS 40000000u
+#define IDLE_LOOKS 16u
+#define RINGLESS_LOOKS 64u /* at a time: each reads a file of /proc */
 /* Threads that were made while others were looked for. */
 #define LOOKS_MOST 4
 
@@ -52,11 +57,37 @@ int kymo_host_is_outside(const kymo_host *h)
 
 /* ---- threads ---- */
 
+/* It is over at once: its number may soon be another one's. The main thread's is not, before the
+ * process has ended. /proc has what ends for a while. */
+static kymo_err end_slot(kymo_host *h, uint32_t number, uint64_t now_ns)
+{
+    const pid_t tid = h->slots[number].tid;
+    if (tid == h->pid) {
+        kymo_host_end_outside(h, number);
+        return KYMO_OK;
+    }
+    h->ended[h->n_ended++ % KYMO_HOST_ENDED] = (struct kymo_host_ended){tid, now_ns};
+    kymo_host_disarm(h, number);
+    h->slots[number].open = 0;
+    return kymo_drain_end_slot(h->drain, number, now_ns);
+}
+
+static int has_just_ended(const kymo_host *h, pid_t tid)
+{
+    const uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    for (uint32_t i = 0; i < KYMO_HOST_ENDED; i++)
+        if (h->ended[i].tid == tid && now_ns < h->ended[i].end_ns + ENDED_NS)
+            return 1;
+    return 0;
+}
+
 void kymo_host_take_slot(kymo_host *h, pid_t tid)
 {
+    if (has_just_ended(h, tid))
+        return;
     const uint32_t taken = kymo_slot_take(h->session, &h->plan);
     if (taken == 0) {
-        kymo_add_relaxed(&h->session->lost[KYMO_LOSS_THREAD_FULL], 1u);
+        h->threads_refused++;
         return;
     }
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, taken - 1);
@@ -73,6 +104,29 @@ void kymo_host_take_slot(kymo_host *h, pid_t tid)
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
 }
 
+/* As many at a time: a thread that stays is found each time. */
+static void tell_refused(kymo_host *h)
+{
+    if (h->threads_refused <= h->threads_lost)
+        return;
+    kymo_add_relaxed(&h->session->lost[KYMO_LOSS_THREAD_FULL],
+                     (uint64_t)(h->threads_refused - h->threads_lost));
+    h->threads_lost = h->threads_refused;
+}
+
+/* What was copied before is of what was mapped before. A program that maps code all the time is
+ * looked at once a round. */
+static kymo_err renew_modules(kymo_host *h, uint64_t now_ns)
+{
+    h->has_mapped = now_ns < h->renewed_ns + RENEW_NS;
+    if (h->has_mapped || !h->out.copies)
+        return KYMO_OK;
+    h->renewed_ns = now_ns;
+    KYMO_TRY(kymo_host_walk_copies(h));
+    kymo_stack_copies_renew_modules(h->out.copies);
+    return KYMO_OK;
+}
+
 kymo_err kymo_host_look_for_threads(kymo_host *h, uint64_t now_ns)
 {
     uint64_t taken = h->threads_taken - 1;
@@ -81,36 +135,35 @@ kymo_err kymo_host_look_for_threads(kymo_host *h, uint64_t now_ns)
         return KYMO_OK;
     for (int i = 0; i < LOOKS_MOST && taken != h->threads_taken; i++) {
         taken = h->threads_taken;
+        h->threads_refused = 0;
         KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
+        tell_refused(h);
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
         h->is_looked_at = 1;
     }
     h->next_threads_ns = now_ns + SCAN_NS * (h->listed / SCAN_MANY);
     /* Before there was what tells of it. */
     kymo_host_notice_exec(h, 1);
-    return KYMO_OK;
+    return h->has_mapped ? renew_modules(h, now_ns) : KYMO_OK;
 }
 
 static kymo_err on_tasks(void *context)
 {
     struct kymo_host_tasks *t = context;
     kymo_host *h = t->host;
-    struct kymo_perf_tasks_told told = kymo_perf_tasks_read(&t->tasks);
-    if (!told.anything) {
-        kymo_host_end_outside(h, t->slot);
-        return KYMO_OK;
-    }
-    /* What was copied before is of what was mapped before. */
-    if (told.code && !told.execs && h->out.copies) {
-        KYMO_TRY(kymo_host_walk_copies(h));
-        kymo_stack_copies_renew_modules(h->out.copies);
-    }
-    if (told.processes)
-        h->config.on_relative(h->config.on_relative_context);
-    /* May end this thread's own. */
-    return told.threads || told.execs
-               ? kymo_host_look_for_threads(h, kymo_clock_ns(CLOCK_MONOTONIC))
-               : KYMO_OK;
+    const uint32_t number = t->slot;
+    const uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    const struct kymo_perf_tasks_told told = kymo_perf_tasks_read(&t->tasks);
+    const int more = told.is_cut;
+    for (int i = 0; i < told.processes; i++)
+        KYMO_TRY(h->config.on_relative(h->config.on_relative_context, h->pid, told.process[i]));
+    if (more)
+        KYMO_TRY(h->config.on_relative(h->config.on_relative_context, h->pid, 0));
+    if ((told.code || more) && !told.execs)
+        KYMO_TRY(renew_modules(h, now_ns));
+    if (told.has_ended)
+        KYMO_TRY(end_slot(h, number, now_ns));
+    return told.threads || told.execs || more ? kymo_host_look_for_threads(h, now_ns) : KYMO_OK;
 }
 
 static void listen_to(kymo_host *h, uint32_t number)
@@ -136,18 +189,71 @@ void kymo_host_begin_outside(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     uint64_t cpu_ns = 0;
-    /* What it has used before it has an event is in its first sample; not so what is shown as the
-     * start of the main thread, or what threads did before the recording. */
+    /* What it has used before it has an event is in its first sample, if that is little; not so
+     * what is shown as the start of the main thread, or what threads did before the recording. */
     if (kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns)) {
-        uint64_t before_ns = a->tid == h->pid                 ? h->out.main_cpu_before
-                             : h->is_late && !h->is_looked_at ? cpu_ns
-                                                              : 0;
-        a->counted_ns = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
+        const int is_first_look = !h->is_looked_at;
+        const uint64_t most_ns =
+            h->is_found_late && is_first_look ? 0 : KYMO_HOST_OWED_PERIODS * h->config.period_ns;
+        uint64_t before_ns = a->tid == h->pid              ? h->out.main_cpu_before
+                             : h->is_late && is_first_look ? cpu_ns
+                                                           : 0;
+        uint64_t used_ns = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
+        a->counted_ns = used_ns < most_ns ? used_ns : most_ns;
+        h->out.unsampled_ns += used_ns - a->counted_ns;
     }
     const int is_sampled = kymo_host_copy_stacks(h, number);
     listen_to(h, number);
     if (is_sampled)
         (void)!kymo_stack_copies_note_modules(h->out.copies); /* or stacks are missing */
+}
+
+/* Threads that have had no sample for a while need no ring. */
+static void give_back_idle(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++)
+        if (h->slots[i].open && h->slots[i].idle_looks >= IDLE_LOOKS)
+            kymo_host_close_event(h, i);
+}
+
+static void note_idle(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
+        struct kymo_host_slot *a = &h->slots[i];
+        if (!a->open || !a->is_copied)
+            continue;
+        const uint64_t samples = kymo_host_samples(h, i);
+        a->idle_looks = samples == a->seen_samples ? a->idle_looks + 1 : 0;
+        a->seen_samples = samples;
+    }
+}
+
+void kymo_host_share_rings(kymo_host *h, uint64_t now_ns)
+{
+    uint32_t looked = 0;
+    if (h->replaced || now_ns < h->next_share_ns)
+        return;
+    h->next_share_ns = now_ns + SHARE_NS;
+    note_idle(h);
+    for (uint32_t i = 0; i < h->slots_seen && looked < RINGLESS_LOOKS; i++) {
+        const uint32_t number = (h->next_ringless + i) % h->slots_seen;
+        struct kymo_host_slot *a = &h->slots[number];
+        uint64_t cpu_ns;
+        if (!a->open || a->fd >= 0)
+            continue;
+        looked++;
+        if (!kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns) ||
+            cpu_ns < a->checked_cpu_ns + h->config.period_ns)
+            continue;
+        a->checked_cpu_ns = cpu_ns;
+        a->is_unfit = 0;
+        if (kymo_host_copy_stacks(h, number))
+            continue;
+        give_back_idle(h);
+        a->is_unfit = 0;
+        (void)kymo_host_copy_stacks(h, number);
+    }
+    h->next_ringless += looked;
 }
 
 void kymo_host_end_outside(kymo_host *h, uint32_t number)

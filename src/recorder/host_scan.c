@@ -186,6 +186,6 @@ void kymo_host_notice_exec(kymo_host *h, int quickly)
         return;
     h->replaced = 1;
     kymo_host_stop(h);
-    if (h->is_outside)
-        h->config.on_relative(h->config.on_relative_context);
+    if (h->is_outside) /* without memory for it, it is found later */
+        (void)!h->config.on_relative(h->config.on_relative_context, h->pid, h->pid);
 }

@@ -29,6 +29,9 @@
  * live recorder, short compared with the cost of a dead one. */
 #define KYMO_HOST_SILENCE_NS 5000000000ull
 
+/* What a thread has used before its first copy is in that, up to so many periods. */
+#define KYMO_HOST_OWED_PERIODS 8u
+
 /* State of a slot's thread. */
 struct kymo_host_slot {
     uint32_t generation;
@@ -40,6 +43,7 @@ struct kymo_host_slot {
     int with_kernel;
     int is_copied;         /* the event has a ring with stacks, and sends no signal */
     uint64_t counted_ns;   /* CPU time that its closed events have counted */
+    uint32_t idle_looks;   /* from outside: for how many looks at all rings it had no sample */
     int is_unfit;          /* it shall have no such event (again) */
     int sleeps;            /* it slept of its own will before the last check */
     int switches_much;     /* switches often: has only the timer, no event */
@@ -67,6 +71,14 @@ struct kymo_host_stranger {
     uint32_t calls; /* signals that it did not answer */
     int told;       /* known to the wall clock's watch of threads without a slot */
     uint64_t scan;
+};
+
+/* A thread from outside that has ended just now. */
+#define KYMO_HOST_ENDED 64u
+
+struct kymo_host_ended {
+    pid_t tid;
+    uint64_t end_ns;
 };
 
 struct kymo_host {
@@ -98,6 +110,14 @@ struct kymo_host {
     uint64_t next_scan_ns;
     uint64_t next_threads_ns; /* from outside: when they are looked for again */
     uint64_t threads_taken;   /* and how many were found */
+    uint32_t threads_refused; /* by a session that is full, in the look at hand */
+    uint32_t threads_lost;    /* and how many of these were told */
+    struct kymo_host_ended ended[KYMO_HOST_ENDED];
+    uint32_t n_ended;
+    uint64_t next_share_ns;
+    uint32_t next_ringless; /* slot from which threads without a ring are looked for */
+    int has_mapped;         /* code, since its modules were read at renewed_ns */
+    uint64_t renewed_ns;
     uint64_t last_round_ns;
     int is_stopped; /* nothing is armed any more */
     int revive;     /* the last round came very late */
@@ -138,6 +158,8 @@ KYMO_NODISCARD
 kymo_err kymo_host_read_copies(kymo_host *host);
 /* Closes the event that the process was to start itself. */
 void kymo_host_drop_event(kymo_host *host);
+/* Closes the thread's event. */
+void kymo_host_close_event(kymo_host *host, uint32_t slot);
 /* Closes what samples the slot's thread from outside. */
 void kymo_host_disarm(kymo_host *host, uint32_t slot);
 /* The slot of a thread; UINT32_MAX: none. */
@@ -182,6 +204,8 @@ void kymo_host_take_slot(kymo_host *host, pid_t tid);
 /* Begins to sample the thread of a slot that was taken so, and ends what tells of its threads. */
 void kymo_host_begin_outside(kymo_host *host, uint32_t slot);
 void kymo_host_end_outside(kymo_host *host, uint32_t slot);
+/* Gives the rings of threads that are idle to those that have none and work. */
+void kymo_host_share_rings(kymo_host *host, uint64_t now_ns);
 /* Looks for threads, and arms them. */
 KYMO_NODISCARD
 kymo_err kymo_host_look_for_threads(kymo_host *host, uint64_t now_ns);

@@ -37,7 +37,8 @@ static int wait_for_first(int poller, struct epoll_event *e, const struct timesp
 {
     struct pollfd p = {.fd = poller, .events = POLLIN};
     long n = syscall(SYS_epoll_pwait2, poller, e, 1, timeout, mask, (size_t)_NSIG / 8);
-    if (n >= 0 || errno != ENOSYS) /* before Linux 5.11 */
+    /* It is not there before Linux 5.11, or a filter refuses it. */
+    if (n >= 0 || errno == EINTR)
         return (int)n;
     return ppoll(&p, 1, timeout, mask) == 1 ? epoll_wait(poller, e, 1, 0) : 0;
 }

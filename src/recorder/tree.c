@@ -68,7 +68,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->config.on_relative = kymo_tree_on_relative;
     t->config.on_relative_context = t;
     t->next_process = 1; /* number 0 is the launched program */
-    t->look_ns = UINT64_MAX;
+    t->look_ns = t->next_all_ns = UINT64_MAX;
     t->server.listener = -1;
     kymo_tree_control_init(t);
     if (config->markers)
@@ -127,6 +127,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_vec_deinit(&t->relatives);
     kymo_vec_deinit(&t->images);
     kymo_vec_deinit(&t->awaited);
+    kymo_vec_deinit(&t->started);
     kymo_host_destroy(t->first);
     kymo_row_tables_destroy(t->config.tables);
     kymo_unseen_destroy(t->config.unseen);

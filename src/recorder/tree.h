@@ -51,7 +51,7 @@ void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
 /* The launched process runs, without our library in it, for the reason `why` ("it is statically
  * linked"): its samples are taken from outside, and those of all that it starts.
- * KYMO_E_PERMISSION: that is not possible; detail says why. */
+ * KYMO_E_NOT_FOUND: it has ended; detail says so. */
 KYMO_NODISCARD
 kymo_err kymo_tree_watch_outside(kymo_tree *tree, const char *why, kymo_error *detail);
 

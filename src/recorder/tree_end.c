@@ -57,6 +57,20 @@ static uint64_t main_clock(const struct kymo_tree_image *image,
     return image->main_before_ns + (clock_ns - image->cpu_before_ns);
 }
 
+/* Nothing in a process without our library says what no event has counted: threads without one,
+ * pauses. */
+static kymo_err tell_unsampled(kymo_tree *t, const struct kymo_tree_image *image, uint64_t cpu_ns)
+{
+    kymo_event_quality quality = kymo_host_quality(image->host);
+    uint64_t told_ns = kymo_host_cpu_ns(image->host) + quality.cpu_unsampled_ns;
+    if (!kymo_host_is_outside(image->host) || cpu_ns <= told_ns)
+        return KYMO_OK;
+    quality.cpu_unsampled_ns += cpu_ns - told_ns;
+    if (image->process == 0)
+        t->quality = quality;
+    return t->config.events->quality(t->config.events_context, &quality);
+}
+
 kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending, int is_followed)
 {
@@ -86,6 +100,7 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
     if (image->was_brief)
         e.end_ns = kymo_host_last_end_ns(image->host);
     t->cpu_ns += cpu_ns;
+    KYMO_TRY(tell_unsampled(t, image, cpu_ns));
     kymo_tree_drop_image(t, image);
     return c->events->process_end(c->events_context, &e);
 }

@@ -9,7 +9,10 @@
  * /proc, whatever they run: their parent has not our library in its environment. That is done
  * when the kernel says that one was started (observe/perf_tasks.h), and each tenth of a second.
  */
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +25,7 @@
 
 #define AWAIT_NS 1000000000ull
 #define AWAITED_MAX 64u
+#define STARTED_MAX 4096u
 #define LOOK_NS 100000000ull
 #define PROBED_BYTES (16u << 10)
 #define EXEC_NS 20000000ull
@@ -78,6 +82,32 @@ static int ran_before(const kymo_tree *t, pid_t pid)
     return !kymo_tree_find(t, pid) && since_ns + TICK_NS < t->start_ns;
 }
 
+static kymo_err add_started(kymo_tree *t, pid_t parent, pid_t child)
+{
+    const struct kymo_tree_started new = {parent, child, kymo_clock_ns(CLOCK_MONOTONIC)};
+    t->look_ns = 0;
+    for (size_t i = 0; i < t->started.len; i++)
+        if (t->started.data[i].child == child)
+            return KYMO_OK;
+    if (t->started.len == STARTED_MAX) {
+        t->next_all_ns = 0;
+        return KYMO_OK;
+    }
+    return kymo_vec_push(&t->started, new);
+}
+
+static kymo_err add_children(kymo_tree *t, pid_t parent)
+{
+    kymo_pids pids = {0};
+    kymo_err err =
+        t->config.flags & KYMO_SESSION_CHILDREN ? kymo_children_add(parent, &pids) : KYMO_OK;
+    for (size_t i = 0; err == KYMO_OK && i < pids.len; i++)
+        if (pids.data[i] != getpid() && !is_watched(t, pids.data[i]))
+            err = add_started(t, parent, pids.data[i]);
+    kymo_vec_deinit(&pids);
+    return err;
+}
+
 /* *process: its number in the recording; KYMO_EVENT_NONE: it is not recorded. */
 static kymo_err watch(kymo_tree *t, pid_t pid, uint32_t *process)
 {
@@ -99,8 +129,10 @@ static kymo_err watch(kymo_tree *t, pid_t pid, uint32_t *process)
     kymo_host_set_outside(image->host, image->main_until_ns - image->main_before_ns > START_NS);
     kymo_host_close_memory(image->host);
     *process = image->process;
-    t->look_ns = 0;
-    return kymo_tree_take_in(image);
+    if (t->next_all_ns == UINT64_MAX)
+        t->next_all_ns = kymo_clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
+    KYMO_TRY(kymo_tree_take_in(image));
+    return add_children(t, pid);
 }
 
 kymo_err kymo_tree_watch_outside(kymo_tree *t, const char *why, kymo_error *detail)
@@ -109,8 +141,8 @@ kymo_err kymo_tree_watch_outside(kymo_tree *t, const char *why, kymo_error *deta
     uint32_t process;
     KYMO_TRY(watch(t, t->program, &process));
     if (process == KYMO_EVENT_NONE)
-        return kymo_error_set(detail, KYMO_E_PERMISSION, 0,
-                              "the program has ended, or may not be sampled from outside");
+        return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
+                              "the program had ended before it could be sampled");
     snprintf(text, sizeof text,
              "the program is sampled from outside, since %s: it has no wall time, allocations or "
              "markers",
@@ -129,15 +161,29 @@ static int may_be_watched(uint32_t reason)
            reason != KYMO_REFUSAL_SCRIPTS;
 }
 
+static void forget_oldest(kymo_tree *t)
+{
+    t->awaited.len--;
+    memmove(t->awaited.data, t->awaited.data + 1, t->awaited.len * sizeof *t->awaited.data);
+}
+
 kymo_err kymo_tree_await(kymo_tree *t, const struct kymo_tree_image *writer,
                          const struct kymo_refusal *refusal)
 {
-    const struct kymo_tree_awaited a = {
-        .refusal = *refusal, .writer = writer->process, .since_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
+    const struct kymo_tree_awaited a = {.refusal = *refusal,
+                                        .writer = writer->process,
+                                        .writer_pid = writer->pid,
+                                        .is_foreign = writer->is_foreign,
+                                        .since_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
     if (!t->config.copies || !(t->config.flags & KYMO_SESSION_CHILDREN) ||
-        !may_be_watched(refusal->reason) || t->awaited.len == AWAITED_MAX)
+        !may_be_watched(refusal->reason))
         return kymo_refusals_add(&t->refusals, writer->process, refusal, 0);
     t->look_ns = 0;
+    if (t->awaited.len == AWAITED_MAX) {
+        const struct kymo_tree_awaited *oldest = t->awaited.data;
+        KYMO_TRY(kymo_refusals_add(&t->refusals, oldest->writer, &oldest->refusal, 0));
+        forget_oldest(t);
+    }
     return kymo_vec_push(&t->awaited, a);
 }
 
@@ -162,21 +208,28 @@ static int is_of_itself(const struct kymo_refusal *refusal)
     return refusal->reason == KYMO_REFUSAL_FILTER || refusal->reason == KYMO_REFUSAL_RECORDER;
 }
 
-/* Its number may be of another pid namespace. */
-static int is_found(const kymo_tree *t, const struct kymo_refusal *refusal, pid_t pid)
+static int is_gone(pid_t pid)
 {
-    return !is_watched(t, pid) && kymo_tree_is_descendant(t, pid) &&
-           (is_named(refusal, pid) || (pid == refusal->pid && is_of_itself(refusal)));
+    return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-static kymo_err look_for(kymo_tree *t, const struct kymo_refusal *refusal, uint32_t *process)
+/* Any process may be named by the number of another namespace. */
+static int is_found(const kymo_tree *t, const struct kymo_tree_awaited *a, pid_t pid)
 {
+    return !is_watched(t, pid) && kymo_tree_is_descendant(t, pid) &&
+           (is_named(&a->refusal, pid) ||
+            (pid == a->refusal.pid && !a->is_foreign && is_of_itself(&a->refusal)));
+}
+
+static kymo_err look_for(kymo_tree *t, const struct kymo_tree_awaited *a, uint32_t *process)
+{
+    const pid_t pid = a->is_foreign ? a->writer_pid : (pid_t)a->refusal.pid;
     kymo_pids pids = {0};
-    kymo_err err = kymo_vec_push(&pids, (pid_t)refusal->pid);
+    kymo_err err = kymo_vec_push(&pids, pid);
     if (err == KYMO_OK)
-        err = kymo_children_add(refusal->pid, &pids);
+        err = kymo_children_add(pid, &pids);
     for (size_t i = 0; err == KYMO_OK && *process == KYMO_EVENT_NONE && i < pids.len; i++)
-        if (is_found(t, refusal, pids.data[i]))
+        if (is_found(t, a, pids.data[i]))
             err = watch(t, pids.data[i], process);
     kymo_vec_deinit(&pids);
     return err;
@@ -187,11 +240,12 @@ static kymo_err look_at_awaited(kymo_tree *t, const struct kymo_tree_awaited *a,
                                 int *is_done)
 {
     uint32_t process = KYMO_EVENT_NONE;
-    KYMO_TRY(look_for(t, &a->refusal, &process));
-    *is_done = process != KYMO_EVENT_NONE || now_ns >= a->since_ns + AWAIT_NS;
+    KYMO_TRY(look_for(t, a, &process));
+    const int is_sampled = process != KYMO_EVENT_NONE;
+    *is_done = is_sampled || now_ns >= a->since_ns + AWAIT_NS ||
+               (!a->is_foreign && is_gone((pid_t)a->refusal.pid));
     if (!*is_done)
         return KYMO_OK;
-    int is_sampled = process != KYMO_EVENT_NONE;
     return kymo_refusals_add(&t->refusals, is_sampled ? process : a->writer, &a->refusal,
                              is_sampled);
 }
@@ -216,84 +270,107 @@ static kymo_err look_for_awaited(kymo_tree *t, uint64_t now_ns)
 
 kymo_err kymo_tree_end_awaiting(kymo_tree *t)
 {
+    char text[160];
     for (size_t i = 0; i < t->awaited.len; i++)
         KYMO_TRY(kymo_refusals_add(&t->refusals, t->awaited.data[i].writer,
                                    &t->awaited.data[i].refusal, 0));
     t->awaited.len = 0;
-    return KYMO_OK;
+    if (t->unwatched == 0)
+        return KYMO_OK;
+    snprintf(text, sizeof text,
+             "%" PRIu64 " process%s of programs that are sampled from outside ended before "
+             "anything of %s was",
+             t->unwatched, t->unwatched == 1 ? "" : "es", t->unwatched == 1 ? "it" : "them");
+    kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
+    return t->config.events->note(t->config.events_context, &e);
 }
 
 /* ---- children, and what follows an exec ---- */
 
-void kymo_tree_on_relative(void *tree)
+kymo_err kymo_tree_on_relative(void *tree, pid_t parent, pid_t child)
 {
     kymo_tree *t = tree;
-    t->look_ns = 0;
-}
-
-static int is_young(pid_t pid, uint64_t now_ns)
-{
-    uint64_t since_ns;
-    return kymo_process_parent(pid, &since_ns) > 0 && now_ns < since_ns + EXEC_NS;
+    if (child != parent && !(t->config.flags & KYMO_SESSION_CHILDREN))
+        return KYMO_OK;
+    if (child)
+        return add_started(t, parent, child);
+    t->look_ns = t->next_all_ns = 0;
+    return KYMO_OK;
 }
 
 /* Most children call exec at once, and are only then what they are; in the middle of that they can
- * be neither read nor sampled. */
-static kymo_err look_at_child(kymo_tree *t, pid_t pid, pid_t parent, uint64_t now_ns)
+ * be neither read nor sampled. Returns whether that is done with. */
+static kymo_err look_at_started(kymo_tree *t, const struct kymo_tree_started *s, uint64_t now_ns,
+                                int *is_done)
 {
     uint32_t process = KYMO_EVENT_NONE;
-    int may_exec = is_young(pid, now_ns);
-    if (!may_exec || !runs_the_same(pid, parent))
-        KYMO_TRY(watch(t, pid, &process));
-    if (process == KYMO_EVENT_NONE && may_exec)
+    const int is_young = now_ns < s->since_ns + EXEC_NS;
+    *is_done = is_watched(t, s->child);
+    if (*is_done)
+        return KYMO_OK;
+    if (!is_young || s->child == s->parent || !runs_the_same(s->child, s->parent))
+        KYMO_TRY(watch(t, s->child, &process));
+    *is_done = process != KYMO_EVENT_NONE || !is_young || is_gone(s->child);
+    if (!*is_done)
         look_at(t, now_ns + LOOK_AGAIN_NS);
+    t->unwatched += *is_done && process == KYMO_EVENT_NONE && s->child != s->parent;
     return KYMO_OK;
 }
 
-static kymo_err look_at_children(kymo_tree *t, pid_t parent, uint64_t now_ns)
+/* What is started meanwhile comes behind. */
+static kymo_err look_at_all_started(kymo_tree *t, uint64_t now_ns)
 {
-    kymo_pids pids = {0};
-    kymo_err err = kymo_children_add(parent, &pids);
-    for (size_t i = 0; err == KYMO_OK && i < pids.len; i++)
-        if (pids.data[i] != getpid() && !is_watched(t, pids.data[i]))
-            err = look_at_child(t, pids.data[i], parent, now_ns);
-    kymo_vec_deinit(&pids);
+    size_t kept = 0;
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0; i < t->started.len; i++) {
+        const struct kymo_tree_started s = t->started.data[i];
+        int is_done = 0;
+        if (err == KYMO_OK)
+            err = look_at_started(t, &s, now_ns, &is_done);
+        t->started.data[i].child = 0; /* so that it may come again */
+        if (!is_done)
+            t->started.data[kept++] = s;
+    }
+    t->started.len = kept;
     return err;
 }
 
-/* It has called exec. */
-static kymo_err look_at_next_image(kymo_tree *t, pid_t pid, uint64_t now_ns)
+/* In case that something was not told. What stands still has started nothing. */
+static kymo_err look_at_all(kymo_tree *t, uint64_t now_ns)
 {
-    uint32_t process;
-    KYMO_TRY(watch(t, pid, &process));
-    const struct kymo_tree_image *before = kymo_tree_find(t, pid);
-    if (process == KYMO_EVENT_NONE && before &&
-        (before->replaced_ns == 0 || now_ns < before->replaced_ns + EXEC_NS))
-        look_at(t, now_ns + LOOK_AGAIN_NS);
-    return KYMO_OK;
+    kymo_pids pids = {0};
+    kymo_err err = KYMO_OK;
+    int has_outside = 0;
+    /* Images come and go meanwhile. */
+    for (size_t i = 0; err == KYMO_OK && i < t->images.len; i++) {
+        const struct kymo_tree_image *image = t->images.data[i];
+        if (!image->is_live || !kymo_host_is_outside(image->host))
+            continue;
+        has_outside = 1;
+        if (image->still_rounds == 0)
+            err = kymo_vec_push(&pids, image->pid);
+    }
+    for (size_t i = 0; err == KYMO_OK && i < pids.len; i++) {
+        if (!is_watched(t, pids.data[i]))
+            err = add_started(t, pids.data[i], pids.data[i]);
+        if (err == KYMO_OK)
+            err = add_children(t, pids.data[i]);
+    }
+    kymo_vec_deinit(&pids);
+    t->next_all_ns = has_outside ? now_ns + LOOK_NS : UINT64_MAX;
+    return err;
 }
 
 kymo_err kymo_tree_look_outside(kymo_tree *t, uint64_t now_ns)
 {
-    kymo_pids pids = {0};
     if (now_ns < t->look_ns || t->stopped)
         return KYMO_OK;
     t->look_ns = UINT64_MAX;
     kymo_err err = look_for_awaited(t, now_ns);
-    /* Images come and go meanwhile. */
-    for (size_t i = 0; err == KYMO_OK && i < t->images.len; i++) {
-        const struct kymo_tree_image *image = t->images.data[i];
-        if (image->is_live && kymo_host_is_outside(image->host))
-            err = kymo_vec_push(&pids, image->pid);
-    }
-    if (pids.len)
-        look_at(t, now_ns + LOOK_NS);
-    for (size_t i = 0; err == KYMO_OK && i < pids.len; i++) {
-        if (!is_watched(t, pids.data[i]))
-            err = look_at_next_image(t, pids.data[i], now_ns);
-        if (err == KYMO_OK && t->config.flags & KYMO_SESSION_CHILDREN)
-            err = look_at_children(t, pids.data[i], now_ns);
-    }
-    kymo_vec_deinit(&pids);
+    if (err == KYMO_OK && now_ns >= t->next_all_ns)
+        err = look_at_all(t, now_ns);
+    if (err == KYMO_OK)
+        err = look_at_all_started(t, now_ns);
+    look_at(t, t->next_all_ns);
     return err;
 }

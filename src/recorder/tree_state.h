@@ -43,7 +43,15 @@ struct kymo_tree_relative {
 /* What was started that our library cannot be in, and is to be sampled from outside. */
 struct kymo_tree_awaited {
     struct kymo_refusal refusal;
-    uint32_t writer; /* number of the image that told of it */
+    uint32_t writer;  /* number of the image that told of it */
+    pid_t writer_pid; /* of its process, here */
+    int is_foreign;   /* the number in the refusal is of another pid namespace */
+    uint64_t since_ns;
+};
+
+/* What a process without our library has started; or it has called exec itself. */
+struct kymo_tree_started {
+    pid_t parent, child;
     uint64_t since_ns;
 };
 
@@ -112,7 +120,10 @@ struct kymo_tree {
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
     KYMO_VEC(struct kymo_tree_awaited) awaited;
-    uint64_t look_ns; /* when kymo_tree_look_outside is due; UINT64_MAX: it is not */
+    KYMO_VEC(struct kymo_tree_started) started;
+    uint64_t unwatched;   /* of these, were gone before they could be sampled */
+    uint64_t next_all_ns; /* when all images without our library are looked at */
+    uint64_t look_ns;     /* when kymo_tree_look_outside is due; UINT64_MAX: it is not */
     struct kymo_control_server control;
     struct kymo_tree_owner owner;
     kymo_error said;            /* why settings were not changed; code KYMO_OK: they were */
@@ -212,9 +223,10 @@ kymo_err kymo_tree_await(kymo_tree *tree, const struct kymo_tree_image *writer,
  * started or have become. To be called at tree->look_ns. */
 KYMO_NODISCARD
 kymo_err kymo_tree_look_outside(kymo_tree *tree, uint64_t now_ns);
-/* For hosts: they have started something. */
-void kymo_tree_on_relative(void *tree);
-/* Notes what was not found. */
+/* For hosts (struct kymo_host_config). */
+KYMO_NODISCARD
+kymo_err kymo_tree_on_relative(void *tree, pid_t parent, pid_t child);
+/* Notes what was not found, and how many were not. */
 KYMO_NODISCARD
 kymo_err kymo_tree_end_awaiting(kymo_tree *tree);
 

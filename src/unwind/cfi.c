@@ -196,6 +196,9 @@ static enum kymo_cfi_status read_augmentation(kymo_reader *s, kymo_reader text,
     return data.failed ? KYMO_CFI_BROKEN : KYMO_CFI_FOUND;
 }
 
+/* Compilers write 5 letters at most ("zPLRS"). Each FDE reads its CIE's again. */
+#define AUGMENTATION_MOST 8
+
 static enum kymo_cfi_status read_cie(const struct kymo_cfi_image *image, uint64_t offset,
                                      struct kymo_cfi_fde *fde, bool *has_length)
 {
@@ -203,13 +206,14 @@ static enum kymo_cfi_status read_cie(const struct kymo_cfi_image *image, uint64_
     uint64_t id = kymo_read_uint(&s, 4);
     uint8_t version = kymo_read_u8(&s);
     kymo_reader text = {.at = s.at, .end = s.at};
-    while (kymo_read_u8(&s) != 0)
+    while (text.end - text.at <= AUGMENTATION_MOST && kymo_read_u8(&s) != 0)
         text.end = s.at;
     uint64_t code_align = kymo_read_uleb(&s);
     int64_t data_align = kymo_read_sleb(&s);
     uint64_t ra_column = version == 1 ? kymo_read_u8(&s) : kymo_read_uleb(&s);
-    if (s.failed || id != 0 || (version != 1 && version != 3) || ra_column != KYMO_REG_RA ||
-        code_align > UINT16_MAX || data_align > INT16_MAX || data_align < INT16_MIN)
+    if (s.failed || text.end - text.at > AUGMENTATION_MOST || id != 0 ||
+        (version != 1 && version != 3) || ra_column != KYMO_REG_RA || code_align > UINT16_MAX ||
+        data_align > INT16_MAX || data_align < INT16_MIN)
         return KYMO_CFI_BROKEN;
     fde->code_align = (uint32_t)code_align;
     fde->data_align = (int32_t)data_align;

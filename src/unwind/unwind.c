@@ -468,10 +468,6 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap
     uint64_t ip;
     if (in_entry_code(w->walker, w->ip))
         return end(w, KYMO_WALK_COMPLETE);
-    /* By the ABI, 0 marks the outermost frame. From outside only: a handler has bounds of stacks.
-     */
-    if (in_gap && w->walker->outside && !w->exact && w->known & BIT(KYMO_REG_FP) && w->fp == 0)
-        return end(w, KYMO_WALK_COMPLETE);
     if (in_gap)
         w->notes |= KYMO_WALK_IN_GAP;
     if (!(w->known & BIT(KYMO_REG_FP)) || (w->fp & 7) || w->fp < w->sp || w->fp - w->sp > FRAME_MAX)
@@ -553,8 +549,11 @@ static KYMO_NOINLINE enum step step(struct walk *w)
             return step_general(w, &found);
         if (step_by_frame_pointer(w, true) == STEP_ON)
             return STEP_ON;
-        if (w->end == KYMO_WALK_NO_ROW)
-            w->window.missing = w->window.outside ? w->sp : 0;
+        if (w->end == KYMO_WALK_NO_ROW && w->window.outside) {
+            w->window.missing = w->sp;
+            if (!w->exact && w->known & BIT(KYMO_REG_FP) && w->fp == 0)
+                w->notes |= KYMO_WALK_AT_ZERO;
+        }
         return STEP_END;
     default:
         return step_packed(w, found.word);

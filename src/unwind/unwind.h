@@ -56,6 +56,9 @@ enum {
     KYMO_WALK_CLOSING_REFUSED = 1u << 5, /* a module that may be going away was not interpreted */
     KYMO_WALK_IN_GAP = 1u << 6, /* a module says nothing about a pc, nor does its code (that of
                                  * other processes is not read) */
+    /* From outside: a gap ended the walk where the frame pointer is 0. By the ABI that marks the
+     * outermost frame; others may use the register for something else. */
+    KYMO_WALK_AT_ZERO = 1u << 7,
 };
 
 /* Options of one walk (a mask). */

@@ -233,6 +233,86 @@ def check_family(argv):
     check(False, f"too little of {lacking}")
 
 
+NO_ROWS = ("no_rows.c", r"""
+#include <stdlib.h>
+#include <time.h>
+__asm__(".text; .globl no_rows; no_rows: push %rbp; push %rbx; sub $24, %rsp; mov %rdi, %rbx; xor %ebp, %ebp;"
+        "1: call *%rbx; lea places(%rip), %rcx; movslq %eax, %rax; mov (%rcx, %rax, 8), %rax; jmp *%rax;"
+        "2: add $24, %rsp; pop %rbx; pop %rbp; ret; .section .data.rel, \"aw\"; .align 8; places: .quad 2b, 1b;"
+        ".text");
+void no_rows(int (*call)(void));
+static volatile unsigned long sink;
+static int rounds;
+__attribute__((noinline)) int callback(void)
+{
+    for (unsigned i = 0; i < 1000000; i++)
+        sink = sink * 3 + i;
+    return --rounds > 0;
+}
+__attribute__((noinline)) void outer(void) { no_rows(callback); sink++; }
+int main(int argc, char **argv) { rounds = atoi(argv[argc - 1]); outer(); return 0; }
+""")
+
+
+@case
+def not_complete():
+    """Code that nothing is said of, and that cannot be followed, has callers all the same: a frame pointer of 0, or
+    a stack that begins near by, does not make it the outermost."""
+    program = built(["gcc", "-O2", "-fomit-frame-pointer", "-static", "-no-pie"], NO_ROWS, "no_rows")
+    recording, report = record_outside([program, "300"])
+    check(recording.result.status == 0, recording.result.stderr)
+    check(report.quality["stacks_complete"] < 0.1, "they are said to be complete")
+
+
+@case
+def threads_that_sleep():
+    """Memory for copies goes from threads that sleep to one that works."""
+    program = built(["gcc", "-O2", "-static", "-pthread"], ("sleepers.c", r"""
+        #include <pthread.h>
+        #include <stdio.h>
+        #include <time.h>
+        #include <unistd.h>
+        static double now(void)
+        {
+            struct timespec t;
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+            return t.tv_sec + t.tv_nsec / 1e9;
+        }
+        __attribute__((noinline)) void burn(double seconds)
+        {
+            volatile unsigned x = 1;
+            while (now() < seconds)
+                for (int i = 0; i < 100000; i++)
+                    x = x * 3;
+        }
+        static void *sleeps(void *unused) { pause(); return unused; }
+        static void *works(void *unused) { burn(4); return unused; }
+        int main(void)
+        {
+            pthread_t thread;
+            pthread_attr_t small;
+            pthread_attr_init(&small);
+            pthread_attr_setstacksize(&small, 65536);
+            for (int i = 0; i < 600; i++)
+                if (pthread_create(&thread, &small, sleeps, NULL) != 0)
+                    return 1;
+            sleep(2);
+            if (pthread_create(&thread, &small, works, NULL) != 0)
+                return 1;
+            pthread_join(thread, NULL);
+            return 0;
+        }
+        """), "sleepers")
+    if run([program]).status != 0:
+        skip("so many threads cannot be made here")
+    for _ in range(5):
+        recording, report = record_outside([program])
+        check(recording.result.status == 0, recording.result.stderr)
+        if report.inclusive_s("burn") > 2:
+            return
+    check(False, "little of what it did is there")
+
+
 @case
 def family():
     """What a static program forks, spawns and becomes is sampled from outside, too."""
@@ -375,6 +455,18 @@ def running_until_interrupted():
         finally:
             program.kill()
     check(Recording(path, None, KYMO).report().inclusive_s("burn_busy") > 0, "nothing is there")
+
+
+@case
+def ends_at_once():
+    """Before anything could be sampled: its status is the recorder's, and the line says why there is nothing."""
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    program = built(["gcc", "-static"], ("ends.c", "int main(void) { return 3; }\n"), "ends")
+    recording = record([program])
+    check(recording.result.status == 3, f"{recording.result.status}: {recording.result.stderr}")
+    told = run([KYMO, "report", recording.path]).stderr
+    check("had ended before it could be sampled" in told or recording.report().threads, told)
 
 
 @case

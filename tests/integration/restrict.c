@@ -55,7 +55,9 @@ static const int denied[] = {
     SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_vhangup, SYS_iopl, SYS_ioperm,
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_kexec_file_load,
     SYS_create_module, SYS_get_kernel_syms, SYS_query_module, SYS_nfsservctl, SYS__sysctl,
-    SYS_sysfs, SYS_uselib, SYS_ustat, SYS_personality};
+    SYS_sysfs, SYS_uselib, SYS_ustat, SYS_personality,
+    /* older profiles do not know it */
+    SYS_epoll_pwait2};
 
 enum { DENIED = sizeof(denied) / sizeof(denied[0]) };
 

@@ -68,15 +68,15 @@ static void each_kind_is_told(void **state)
     struct kymo_perf_tasks_told told = ask(&tasks, 't');
     assert_true(told.threads && !told.processes && !told.execs);
     told = ask(&tasks, 'p');
-    assert_true(!told.threads && told.processes && !told.execs && !told.code);
+    assert_true(!told.threads && told.processes == 1 && !told.execs && !told.code);
+    assert_true(told.process[0] > 0 && told.process[0] != pid);
     told = ask(&tasks, 'm');
     assert_true(told.code && !told.threads && !told.processes && !told.execs);
     told = ask(&tasks, 'x');
     assert_true(!told.threads && !told.processes && told.execs);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    /* That it has ended is a record, too; then there is nothing. */
-    while (ask(&tasks, 0).anything)
+    while (!ask(&tasks, 0).has_ended)
         ;
     kymo_perf_tasks_close(&tasks);
     assert_int_equal(tasks.fd, -1);
