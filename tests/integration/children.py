@@ -375,10 +375,12 @@ def a_long_path():
 
 @case
 def out_of_reach():
-    """A forked child that left the network of the recorder's socket works on, and is listed."""
+    """A forked child that left the network of the recorder's socket works on, and is listed, where the kernel may
+    not sample it."""
     if run([PYTHON, "-c", FAR_AWAY]).status != 0:
         skip("unshare is not permitted here")
-    recording = record([PYTHON, "-c", FAR_AWAY])
+    check(record([PYTHON, "-c", FAR_AWAY]).result.status == 0, "its status is another one")
+    recording = record([PYTHON, "-c", FAR_AWAY], engine="timer")
     check(recording.result.status == 0, f"status {recording.result.status}")
     check(recording.result.stderr == "", recording.result.stderr)
     told = notes(recording)

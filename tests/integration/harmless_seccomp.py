@@ -94,11 +94,11 @@ def seccomp_raw():
 
 @case
 def seccomp_children():
-    """What starts behind a filter runs without us, which is said."""
+    """What starts behind a filter runs without us, which is said; but the kernel may sample it."""
     command = [WORKLOADS / "hazards", "seccomp", "children"]
     for report in same(command):
-        check(len(report.data["processes"]) == 1, f"{report.data['processes']}")
-    said = run([KYMO, "report", record(command).path, "--top", "1"]).stderr
+        check(len(report.data["processes"]) == 1 or report.quality["engine"] == "perf", f"{report.data['processes']}")
+    said = run([KYMO, "report", record(command, engine="timer").path, "--top", "1"]).stderr
     for name in ("hazards", "/bin/echo"):
         check(f" {name}, which is not recorded: it begins behind a seccomp filter" in said, said)
 
