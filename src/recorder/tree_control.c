@@ -222,14 +222,16 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
     }
 }
 
-/* Includes processes that are about to attach: they have the new list, or read it when attached. */
-static void count_selected(const kymo_tree *t, struct kymo_control_answer *answer)
+/* Includes processes that are about to attach: they have the new list, or read it when attached.
+ * Those that our library is not in have no markers; a pause is the recorder's alone. */
+static void count_selected(const kymo_tree *t, int is_pause, struct kymo_control_answer *answer)
 {
     for (size_t i = 0; i < t->images.len; i++) {
         if (t->images.data[i]->is_ending)
             continue;
         enum kymo_host_selected selected = kymo_host_selected(t->images.data[i]->host);
-        answer->told += selected == KYMO_HOST_TOLD;
+        const int holds = is_pause && kymo_host_is_outside(t->images.data[i]->host);
+        answer->told += selected == KYMO_HOST_TOLD || holds;
         answer->later += selected == KYMO_HOST_LATER;
     }
 }
@@ -267,7 +269,7 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
     }
     if (request->what == KYMO_CONTROL_MARKERS || request->what == KYMO_CONTROL_PAUSE ||
         request->what == KYMO_CONTROL_RESUME) {
-        count_selected(t, answer);
+        count_selected(t, request->what != KYMO_CONTROL_MARKERS, answer);
         return KYMO_OK;
     }
     if (kymo_control_is_for_file(request->what))

@@ -438,6 +438,32 @@ def running_process_ends():
 
 
 @case
+def paused():
+    """Pauses and periods hold for it; CPU time of a pause counts as not sampled."""
+    needs_static()
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    path = folder() / "recording.kymo"
+    with subprocess.Popen([KYMO, "record", "-q", "-o", path, "--", WORKLOADS / "busy_static", "1", "4"],
+                          stdout=subprocess.PIPE) as recorder:
+        children = pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children")
+        wait_until("the program runs", children.read_text)
+        program = int(children.read_text().split()[0])
+        wait_until("it has used CPU time", lambda: cpu_s(program) > 0.5)
+        for command in ("pause", "resume", "cpu=2ms"):
+            out = run([KYMO, "control", "-p", str(recorder.pid), command])
+            check(out.status == 0 and "1 process told" in out.stdout, out.stdout + out.stderr)
+            until_s = cpu_s(program) + 0.5
+            wait_until("it goes on", lambda until_s=until_s: cpu_s(program) > until_s)
+        check(recorder.wait() == 0, f"{recorder.returncode}")
+    recording = Recording(path, None, KYMO)
+    report = recording.report()
+    say(f"{report.total_s} s sampled, {report.quality['cpu_unsampled_s']} s not")
+    check(report.quality["cpu_unsampled_s"] > 0.4, "the pause is not counted")
+    check(report.total_s > 2, "little is there beside the pause")
+
+
+@case
 def running_until_interrupted():
     """Ctrl-C ends the recording, and not the program."""
     if not perf_works():
