@@ -139,10 +139,14 @@ kymo_err kymo_tree_watch_outside(kymo_tree *t, const char *why, kymo_error *deta
 {
     char text[320];
     uint32_t process;
+    struct kymo_task_status status;
     KYMO_TRY(watch(t, t->program, &process));
-    if (process == KYMO_EVENT_NONE)
+    if (process == KYMO_EVENT_NONE &&
+        (!kymo_task_read_status(t->program, t->program, &status) || status.is_dead))
         return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
                               "the program had ended before it could be sampled");
+    if (process == KYMO_EVENT_NONE) /* it calls exec at this very moment */
+        return add_started(t, t->program, t->program);
     snprintf(text, sizeof text,
              "the program is sampled from outside, since %s: it has no wall time, allocations or "
              "markers",
