@@ -4,7 +4,8 @@
  * that ends.
  *
  * A thread begins with an event that signals it: a process that ends at once needs no ring, and its
- * first samples tell how much of its stack is in use. What needs a handler keeps it.
+ * first samples tell how much of its stack is in use. What needs a handler keeps it. In a process
+ * without our library there are copies alone, from a thread's beginning.
  */
 #include <unistd.h>
 

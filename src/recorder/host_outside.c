@@ -20,11 +20,11 @@
 /* Lists of /proc beyond this take a millisecond and more. */
 #define SCAN_MANY 128u
 #define SCAN_NS 100000000u
-#define RENEW_NS 20000000u
-#define ENDED_NS 100000000u
-#define SHARE_NS 40000000u
-#define IDLE_LOOKS 16u
-#define RINGLESS_LOOKS 64u /* at a time: each reads a file of /proc */
+#define RENEW_NS 20000000u  /* between two looks at what is mapped */
+#define ENDED_NS 100000000u /* for so long /proc may have a thread that has ended */
+#define SHARE_NS 40000000u  /* between two looks at who needs a ring */
+#define IDLE_LOOKS 16u      /* without a sample, after which a thread does not */
+#define RINGLESS_LOOKS 64u  /* at a time: each reads a file of /proc */
 /* Threads that were made while others were looked for. */
 #define LOOKS_MOST 4
 

@@ -3,10 +3,12 @@
  * host_state.h - state of one session; for the files that implement host.h.
  *
  * Layer:    recorder
- * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_signal.c (which
- *           signal), host_scan.c (/proc), host_outside.c (a process without our library),
- * host_sweep.c (stacks that are forgotten) Threads:  the recorder's main thread Memory:   owned by
- * host.c Signals:  not for handlers
+ * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_copies.c (samples
+ *           without a signal), host_outside.c (a process without our library), host_signal.c (which
+ *           signal), host_scan.c (/proc), host_sweep.c (stacks that are forgotten)
+ * Threads:  the recorder's main thread
+ * Memory:   owned by host.c
+ * Signals:  not for handlers
  */
 #ifndef KYMO_RECORDER_HOST_STATE_H
 #define KYMO_RECORDER_HOST_STATE_H

@@ -5,9 +5,9 @@
  * container of their own.
  *
  * A process with our library says what it starts without it (buffer/refusal.h): in which process,
- * or in a child of which. The children of what is itself recorded from outside are looked for in
- * /proc, whatever they run: their parent has not our library in its environment. That is done
- * when the kernel says that one was started (observe/perf_tasks.h), and each tenth of a second.
+ * or in a child of which. That is awaited until it is found. What is itself recorded from outside
+ * has not our library in its environment, so all its children are, whatever they run: the kernel
+ * tells of each (observe/perf_tasks.h), and each tenth of a second /proc does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,8 +26,9 @@
 #define AWAIT_NS 1000000000ull
 #define AWAITED_MAX 64u
 #define STARTED_MAX 4096u
-#define LOOK_NS 100000000ull
+#define LOOK_NS 100000000ull /* between two looks at all of /proc that matters */
 #define PROBED_BYTES (16u << 10)
+/* A child that is to call exec does it within this time, in which it is looked at so often. */
 #define EXEC_NS 20000000ull
 #define LOOK_AGAIN_NS 1000000ull
 /* More than an exec takes: what a process has used before it was found is not its start. */
