@@ -63,7 +63,7 @@ int kymo_host_call_process(const kymo_host *h)
     return kymo_host_may_send(h) && syscall(SYS_rt_sigqueueinfo, h->pid, h->signal, &info) == 0;
 }
 
-static void close_event(kymo_host *h, struct kymo_host_slot *a)
+void kymo_host_close_event(kymo_host *h, struct kymo_host_slot *a)
 {
     uint64_t counted_ns;
     if (a->fd < 0)
@@ -78,16 +78,11 @@ static void close_event(kymo_host *h, struct kymo_host_slot *a)
     a->fd = -1;
 }
 
-void kymo_host_close_event(kymo_host *h, uint32_t number)
-{
-    close_event(h, &h->slots[number]);
-}
-
 void kymo_host_disarm(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     if (a->open)
-        close_event(h, a);
+        kymo_host_close_event(h, a);
     if (a->open && a->dispatched)
         kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
     a->dispatched = 0;
@@ -149,7 +144,7 @@ void kymo_host_replace_event(kymo_host *h, uint32_t number, int fd, enum kymo_ho
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
     kymo_store_relaxed(&slot->perf_fd_before, a->fd);
-    close_event(h, a);
+    kymo_host_close_event(h, a);
     a->fd = fd;
     a->with_kernel = kind != KYMO_HOST_EVENT_USER;
     a->is_copied = kind == KYMO_HOST_EVENT_COPIES;
@@ -182,7 +177,7 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
          * dispatcher, or takes a timer. */
         if ((a->fd >= 0 && !a->is_copied) || errno == ESRCH)
             return;
-        close_event(h, a);
+        kymo_host_close_event(h, a);
         a->is_refused = 1;
         if (h->config.tick_threads->error == 0)
             h->config.tick_threads->error = errno;
@@ -268,7 +263,7 @@ static void leave_to_timer(kymo_host *h, uint32_t number)
     a->switches_much = 1;
     kymo_store_relaxed(&slot->perf_fd_before, a->fd);
     kymo_store_release(&slot->perf_fd, -1);
-    close_event(h, a);
+    kymo_host_close_event(h, a);
 }
 
 static uint32_t samples_until_check(const kymo_host *h, const struct kymo_host_slot *a)
@@ -325,13 +320,13 @@ static void leave_copies(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     if (h->is_outside) {
-        close_event(h, a);
+        kymo_host_close_event(h, a);
         (void)kymo_host_copy_stacks(h, number);
         return;
     }
     arm(h, number, h->config.access == KYMO_PERF_KERNEL && !a->sleeps);
     if (a->is_copied) /* nothing may send it a signal, or it is gone */
-        close_event(h, a);
+        kymo_host_close_event(h, a);
     /* Its handler has taken none of these. */
     a->seen_samples = a->checked_samples = kymo_host_samples(h, number);
 }

@@ -154,16 +154,16 @@ static kymo_err on_tasks(void *context)
     const uint32_t number = t->slot;
     const uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     const struct kymo_perf_tasks_told told = kymo_perf_tasks_read(&t->tasks);
-    const int more = told.is_cut;
     for (int i = 0; i < told.processes; i++)
         KYMO_TRY(h->config.on_relative(h->config.on_relative_context, h->pid, told.process[i]));
-    if (more)
+    if (told.is_cut)
         KYMO_TRY(h->config.on_relative(h->config.on_relative_context, h->pid, 0));
-    if ((told.code || more) && !told.execs)
+    if ((told.code || told.is_cut) && !told.execs)
         KYMO_TRY(renew_modules(h, now_ns));
     if (told.has_ended)
         KYMO_TRY(end_slot(h, number, now_ns));
-    return told.threads || told.execs || more ? kymo_host_look_for_threads(h, now_ns) : KYMO_OK;
+    return told.threads || told.execs || told.is_cut ? kymo_host_look_for_threads(h, now_ns)
+                                                     : KYMO_OK;
 }
 
 static void listen_to(kymo_host *h, uint32_t number)
@@ -213,7 +213,7 @@ static void give_back_idle(kymo_host *h)
 {
     for (uint32_t i = 0; i < h->slots_seen; i++)
         if (h->slots[i].open && h->slots[i].idle_looks >= IDLE_LOOKS)
-            kymo_host_close_event(h, i);
+            kymo_host_close_event(h, &h->slots[i]);
 }
 
 static void note_idle(kymo_host *h)

@@ -161,7 +161,7 @@ kymo_err kymo_host_read_copies(kymo_host *host);
 /* Closes the event that the process was to start itself. */
 void kymo_host_drop_event(kymo_host *host);
 /* Closes the thread's event. */
-void kymo_host_close_event(kymo_host *host, uint32_t slot);
+void kymo_host_close_event(kymo_host *host, struct kymo_host_slot *slot);
 /* Closes what samples the slot's thread from outside. */
 void kymo_host_disarm(kymo_host *host, uint32_t slot);
 /* The slot of a thread; UINT32_MAX: none. */
