@@ -429,10 +429,11 @@ static kymo_err find_stack(struct source *s, const struct kymo_stack_copy *copy,
     c->is_unfit |= c->stacks.next_stack > STACKS_MOST;
     if (c->has_wrong_modules)
         return KYMO_OK;
-    if (c->config.is_alone)
+    if (c->config.is_alone) {
         n = go_on_alone(s, copy, n, &walk);
-    if (walk.end == KYMO_WALK_COMPLETE && !is_end(c, c->pcs[n - 1]))
-        c->ends[c->n_ends++ % ENDS] = c->pcs[n - 1];
+        if (walk.end == KYMO_WALK_COMPLETE && !is_end(c, c->pcs[n - 1]))
+            c->ends[c->n_ends++ % ENDS] = c->pcs[n - 1];
+    }
     if (walk.end == KYMO_WALK_BAD_STACK)
         note_bad_stack(s, copy, &walk);
     else if (walk.end == KYMO_WALK_UNSUPPORTED) /* what was read of a file was not all */
