@@ -38,4 +38,5 @@ kymo_unit_test(drain_calls kymo_buffer)
 kymo_unit_test(recording_calls recording_helpers)
 kymo_unit_test(ingest_calls kymo_profile)
 kymo_mark_test(trace)
-target_sources(test_trace PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/trace.c)
+target_sources(test_trace PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/trace.c
+               ${CMAKE_SOURCE_DIR}/src/recording/recording_calls.c)

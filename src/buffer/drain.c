@@ -64,6 +64,7 @@ kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_sessi
     d->slots[0].open = 0; /* a page that is read before it is written is fetched twice */
     d->epoch = session->depot_epoch;
     kymo_drain_clock_init(&d->clock, (enum kymo_clock_kind)session->clock_kind);
+    d->lap.anchor = d->lap.anchor_before = d->clock.now;
     kymo_store_release(&session->heartbeat, d->clock.now.clock);
     *out = d;
     return KYMO_OK;
@@ -170,8 +171,9 @@ static void give_block(kymo_drain *d, uint32_t number)
 
 static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
                            struct kymo_stream_reader *reader, const struct kymo_block *block,
-                           int is_live)
+                           int is_live, int *is_cut)
 {
+    *is_cut = 0;
     uint32_t room = kymo_session_block_bytes(&d->plan, reader->block - 1);
     /* Pairs with the release of kymo_stream_publish. */
     uint64_t head = kymo_load_acquire(&block->head);
@@ -183,8 +185,8 @@ static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
         return KYMO_OK;
     }
     if (reader == &slot->streams[KYMO_STREAM_CALLS])
-        return kymo_drain_read_calls(d, slot->thread, (const char *)block, &reader->pos,
-                                     (uint32_t)head, !is_live || d->is_last);
+        return kymo_drain_read_calls(d, slot, (const char *)block, (uint32_t)head,
+                                     is_live && !d->is_last, is_cut);
     while (reader->pos + sizeof(struct kymo_record) <= head) {
         const char *at = (const char *)block + reader->pos;
         uint32_t size =
@@ -242,13 +244,12 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int
         /* The successor is read first: once there is one, the head that is read next is final. */
         uint32_t next = kymo_load_acquire(&block->next);
         uint32_t before = reader->pos;
+        int is_cut;
         d->last_clock = 0;
-        KYMO_TRY(read_block(d, slot, reader, block, is_live));
+        KYMO_TRY(read_block(d, slot, reader, block, is_live, &is_cut));
         spend(d, reader->pos - before);
-        /* Of calls the rest of the block may be for the next lap. */
-        if (stream == KYMO_STREAM_CALLS && reader->pos < kymo_load_relaxed(&block->head))
-            return KYMO_OK;
-        if (next == 0 || (is_live && !d->is_last && is_new(d)) || !own_block(d, next, owner))
+        if (is_cut || next == 0 || (is_live && !d->is_last && is_new(d)) ||
+            !own_block(d, next, owner))
             return KYMO_OK;
         give_block(d, reader->block);
         d->blocks_left -= d->blocks_left > 0;
@@ -317,6 +318,7 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
             give_block(d, slot->streams[k].block);
         slot->streams[k] = (struct kymo_stream_reader){0, 0};
         kymo_store_relaxed(&shared->streams[k].first, 0);
+        kymo_store_relaxed(&shared->streams[k].last, 0);
     }
     /* Pairs with the acquire of a pop: the thread that claims the slot next sees it cleared. */
     kymo_store_release(&shared->state, KYMO_SLOT_FREE);
@@ -390,9 +392,16 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number, int *is_done)
 
 static void begin_lap(kymo_drain *d, uint32_t scan)
 {
+    const struct kymo_drain_lap before = d->lap;
+    uint32_t slots = kymo_drain_touched_slots(d);
+    /* Before cut_clock is read: functions that are older than it will be read. */
+    for (uint32_t i = 0; i < slots; i++)
+        kymo_drain_note_calls(d, i);
     d->lap = (struct kymo_drain_lap){
-        .cut_before = d->lap.cut_clock,
-        .slots = kymo_drain_touched_slots(d),
+        .anchor = d->clock.now,
+        .anchor_before = before.anchor,
+        .anchor_first = before.anchor_before,
+        .slots = slots,
         .scan = scan,
         /* What is older was there when the pins and the modules were looked at, and will be read.
          */

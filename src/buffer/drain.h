@@ -78,13 +78,17 @@ struct kymo_drain_function {
     const char *name, *file;
 };
 
-/* Of one thread, in the order in which they were made. */
-struct kymo_drain_call {
-    uint64_t time_ns;
-    uint32_t function; /* 0: not known, or of none */
-    uint32_t depth;
-    uint32_t kind;    /* enum kymo_trace_event */
-    uint32_t missing; /* of a gap: so many events; of a stop, 1: of all threads; else 0 */
+/* Of one thread, behind those before, as it wrote them: nothing in the bytes is checked, and the
+ * program may change them. */
+struct kymo_drain_calls {
+    uint32_t thread;
+    uint32_t len;
+    const void *bytes; /* buffer/call_units.h */
+    uint64_t position; /* so many bytes of the thread came before */
+    /* At this clock it was clock_ns, and a tick is so many ns in parts of 2^-32. */
+    uint64_t clock, clock_ns, ns_per_tick;
+    /* Nothing happened before or after. */
+    uint64_t not_before_ns, not_after_ns;
 };
 
 struct kymo_drain_sample {
@@ -192,8 +196,7 @@ struct kymo_drain_sink {
     kymo_err (*code)(void *context, const struct kymo_drain_code *code);
     /* A function comes before the first call that names it. Both may be NULL. */
     kymo_err (*function)(void *context, const struct kymo_drain_function *function);
-    kymo_err (*calls)(void *context, uint32_t thread, const struct kymo_drain_call *calls,
-                      uint32_t count);
+    kymo_err (*calls)(void *context, const struct kymo_drain_calls *calls);
     /* What a tracer says that the thread is called. May be NULL. */
     kymo_err (*thread_name)(void *context, uint32_t thread, uint64_t time_ns, const char *name,
                             uint32_t len);

@@ -3,9 +3,12 @@
  * drain_calls.c - traced calls, and the functions that they name.
  *
  * A function is told of in the stream of the thread that met it first, and may be called by another
- * thread a moment later. So of a live thread only those calls are read that were made before the
- * lap before began: that lap has read every function that they name. The last lap reads all
- * functions first.
+ * thread a moment later. So of a live thread only those calls are read that were there when the lap
+ * before began: that lap has read every function that they name. The last lap reads all functions
+ * first.
+ *
+ * Calls are handed on as the bytes that they are (buffer/call_units.h), which nobody looks at
+ * before the file is read.
  */
 #include <string.h>
 
@@ -13,8 +16,6 @@
 #include "buffer/drain_state.h"
 #include "buffer/record.h"
 #include "kymo/trace_abi.h"
-
-#define BATCH 256u
 
 /* ---- functions ---- */
 
@@ -83,54 +84,52 @@ int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot)
     return kymo_load_relaxed(&shared->streams[KYMO_STREAM_CALLS].first) != 0;
 }
 
-/* Up to `most` records, until one that is younger than `cut`, or is none (*is_damaged). Returns how
- * many. */
-static uint32_t read_calls(const kymo_drain *d, const char *at, uint32_t most, uint64_t cut,
-                           struct kymo_drain_stretch *near, struct kymo_drain_call *restrict calls,
-                           int *is_damaged)
+void kymo_drain_note_calls(kymo_drain *d, uint32_t slot)
 {
-    uint32_t n = 0;
-    for (; n < most; n++) {
-        struct kymo_record_call r;
-        struct kymo_drain_call *call = &calls[n];
-        memcpy(&r, at + n * sizeof r, sizeof r);
-        if (r.clock > cut)
-            break;
-        if (!(r.event & KYMO_CALL_IS_EVENT)) {
-            *is_damaged = 1;
-            break;
-        }
-        call->time_ns = kymo_drain_clock_near_ns(&d->clock, near, r.clock);
-        call->kind = kymo_call_kind(r.event);
-        if (kymo_likely(call->kind < KYMO_TRACE_GAP)) {
-            call->function = is_known(d, r.function) ? r.function : 0;
-            call->depth = kymo_call_depth(r.event);
-            call->missing = 0;
-        } else { /* of these two the function is a number */
-            call->function = call->depth = 0;
-            call->missing = r.function;
-        }
-    }
-    return n;
+    const struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, slot);
+    struct kymo_slot_reader *reader = &d->slots[slot];
+    /* Pairs with the release of next_block. */
+    uint32_t last = kymo_load_acquire(&shared->streams[KYMO_STREAM_CALLS].last);
+    if (!reader->open || last == 0 || last > kymo_session_blocks(&d->plan))
+        return;
+    const struct kymo_block *block = kymo_session_block(d->session, &d->plan, last - 1);
+    reader->calls_before = reader->calls_now;
+    /* Final if the thread has gone on to another block meanwhile. */
+    reader->calls_now =
+        (struct kymo_stream_reader){last, (uint32_t)kymo_load_acquire(&block->head)};
 }
 
-kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block, uint32_t *pos,
-                               uint32_t head, int all)
+/* Those of a thread that goes on were made between the beginnings of two laps, others up to now. */
+static struct kymo_drain_calls describe(const kymo_drain *d, const struct kymo_slot_reader *slot,
+                                        int is_live)
 {
-    const uint32_t size = sizeof(struct kymo_record_call);
-    uint64_t cut = all ? UINT64_MAX : d->lap.cut_before;
-    struct kymo_drain_call batch[BATCH];
-    struct kymo_drain_stretch near = {.ticks = 0};
-    while (*pos + size <= head) {
-        uint32_t left = (head - *pos) / size, most = left < BATCH ? left : BATCH;
-        int is_damaged = 0;
-        uint32_t n = read_calls(d, block + *pos, most, cut, &near, batch, &is_damaged);
-        *pos = is_damaged ? head : *pos + n * size;
-        d->noticed[KYMO_LOSS_CORRUPT] += (uint64_t)is_damaged;
-        if (n && d->sink.calls)
-            KYMO_TRY(d->sink.calls(d->sink.context, thread, batch, n));
-        if (n < most)
-            break;
-    }
-    return KYMO_OK;
+    struct kymo_drain_anchor from = d->lap.anchor_first;
+    struct kymo_drain_anchor to = is_live ? d->lap.anchor_before : d->clock.now;
+    return (struct kymo_drain_calls){
+        .thread = slot->thread,
+        .position = slot->calls_read,
+        .clock = from.clock,
+        .clock_ns = from.ns,
+        .ns_per_tick = kymo_drain_clock_ratio(&d->clock, from, to),
+        .not_before_ns = d->clock.first_ns,
+        .not_after_ns = kymo_clock_ns(CLOCK_MONOTONIC),
+    };
+}
+
+kymo_err kymo_drain_read_calls(kymo_drain *d, struct kymo_slot_reader *slot, const char *block,
+                               uint32_t head, int is_live, int *is_cut)
+{
+    struct kymo_stream_reader *reader = &slot->streams[KYMO_STREAM_CALLS];
+    const struct kymo_stream_reader until = slot->calls_before;
+    *is_cut = is_live && (until.block == 0 || until.block == reader->block);
+    if (*is_cut && head > until.pos)
+        head = until.pos;
+    if (head <= reader->pos)
+        return KYMO_OK;
+    struct kymo_drain_calls calls = describe(d, slot, is_live);
+    calls.bytes = block + reader->pos;
+    calls.len = head - reader->pos;
+    reader->pos = head;
+    slot->calls_read += calls.len;
+    return d->sink.calls ? d->sink.calls(d->sink.context, &calls) : KYMO_OK;
 }

@@ -85,10 +85,10 @@ static uint64_t move(struct kymo_drain_anchor from, uint64_t clock, double ns_pe
     return moved > 0 ? (uint64_t)moved : 0;
 }
 
-static struct kymo_drain_stretch find_stretch(const struct kymo_drain_clock *c, uint64_t clock)
+uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock)
 {
     if ((int64_t)(clock - c->last.clock) >= 0 || c->anchors.len == 0)
-        return (struct kymo_drain_stretch){c->last, c->anchors.len ? INT64_MAX : 0, c->ns_per_tick};
+        return move(c->last, clock, c->ns_per_tick);
     /* The first anchor that lies behind it; the one of before it lies before. */
     size_t low = 0, high = c->anchors.len;
     while (low < high) {
@@ -99,17 +99,10 @@ static struct kymo_drain_stretch find_stretch(const struct kymo_drain_clock *c, 
             high = middle;
     }
     if (low == 0)
-        return (struct kymo_drain_stretch){c->anchors.data[0], 0, c->ns_per_tick};
+        return move(c->anchors.data[0], clock, c->ns_per_tick);
     struct kymo_drain_anchor from = c->anchors.data[low - 1];
     struct kymo_drain_anchor to = low < c->anchors.len ? c->anchors.data[low] : c->last;
-    uint64_t ticks = to.clock - from.clock;
-    return (struct kymo_drain_stretch){from, ticks, (double)(to.ns - from.ns) / (double)ticks};
-}
-
-uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock)
-{
-    struct kymo_drain_stretch at = find_stretch(c, clock);
-    return move(at.from, clock, at.ns_per_tick);
+    return move(from, clock, (double)(to.ns - from.ns) / (double)(to.clock - from.clock));
 }
 
 /* Not before the first, nor in the future. */
@@ -129,15 +122,12 @@ uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock)
     return within(c, kymo_drain_clock_any_ns(c, clock));
 }
 
-uint64_t kymo_drain_clock_move_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
-                                  uint64_t clock)
+uint64_t kymo_drain_clock_ratio(const struct kymo_drain_clock *c, struct kymo_drain_anchor from,
+                                struct kymo_drain_anchor to)
 {
-    struct kymo_drain_stretch at = find_stretch(c, clock);
-    uint64_t ns = within(c, move(at.from, clock, at.ns_per_tick));
-    int is_within = at.from.ns >= c->first_ns && at.from.ns < c->now.ns;
-    double until_now = is_within ? (double)(c->now.ns - at.from.ns) / at.ns_per_tick : 0;
-    if (until_now < (double)at.ticks)
-        at.ticks = (uint64_t)until_now;
-    *near = at;
-    return ns;
+    double ns_per_tick = c->ns_per_tick;
+    int is_long = to.ns > from.ns + LEAST_STRETCH_NS || c->anchors.len == 0;
+    if (c->kind != KYMO_CLOCK_MONOTONIC && is_long && to.clock > from.clock && to.ns > from.ns)
+        ns_per_tick = (double)(to.ns - from.ns) / (double)(to.clock - from.clock);
+    return (uint64_t)(ns_per_tick * 4294967296.0);
 }

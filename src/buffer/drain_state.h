@@ -63,25 +63,10 @@ uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock);
 /* Of any time that the program speaks of. */
 uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock);
 
-/* So many ticks from an anchor, in which one ratio holds, and no time lies before the first or in
- * the future. Zero bytes are none. Of one round. */
-struct kymo_drain_stretch {
-    struct kymo_drain_anchor from;
-    uint64_t ticks;
-    double ns_per_tick;
-};
-/* As kymo_drain_clock_ns; changes the stretch to the one that holds for the clock. */
-uint64_t kymo_drain_clock_move_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
-                                  uint64_t clock);
-/* The same, for many times that lie close together; inlined: traced calls come by the million. */
-static inline uint64_t kymo_drain_clock_near_ns(const struct kymo_drain_clock *c,
-                                                struct kymo_drain_stretch *near, uint64_t clock)
-{
-    uint64_t ticks = clock - near->from.clock;
-    if (kymo_unlikely(ticks >= near->ticks))
-        return kymo_drain_clock_move_ns(c, near, clock);
-    return near->from.ns + (uint64_t)(int64_t)((double)(int64_t)ticks * near->ns_per_tick);
-}
+/* The ratio between two anchors, ns for each tick in parts of 2^-32; of now, if they are so close
+ * that their errors would be most of it. */
+uint64_t kymo_drain_clock_ratio(const struct kymo_drain_clock *c, struct kymo_drain_anchor from,
+                                struct kymo_drain_anchor to);
 
 /* ---- the drain ---- */
 
@@ -100,6 +85,9 @@ struct kymo_slot_reader {
     uint64_t unknown;     /* of them, those whose weight is not known */
     uint32_t seen_exited; /* 1: an earlier lap found that it had ended */
     struct kymo_stream_reader streams[KYMO_STREAMS];
+    /* How far its stream of calls was when this lap began, and the one before. */
+    struct kymo_stream_reader calls_now, calls_before;
+    uint64_t calls_read; /* bytes of calls */
 };
 
 struct kymo_known_module {
@@ -138,13 +126,14 @@ struct kymo_drain_marks {
 
 /* One look at all streams, in one round or several. */
 struct kymo_drain_lap {
-    int goes_on;         /* what the next round begins with is the rest of it */
-    uint32_t slot;       /* the next one that is read */
-    uint32_t slots;      /* there were so many when it began */
-    uint32_t blocks;     /* of `slot`, that were read to their end */
-    uint32_t scan;       /* of the modules, just before it began */
-    uint64_t cut_clock;  /* records of live threads that are younger are the next one's */
-    uint64_t cut_before; /* that of the lap before: calls that are younger are the next one's */
+    int goes_on;        /* what the next round begins with is the rest of it */
+    uint32_t slot;      /* the next one that is read */
+    uint32_t slots;     /* there were so many when it began */
+    uint32_t blocks;    /* of `slot`, that were read to their end */
+    uint32_t scan;      /* of the modules, just before it began */
+    uint64_t cut_clock; /* records of live threads that are younger are the next one's */
+    /* When it began, and the two laps before. */
+    struct kymo_drain_anchor anchor, anchor_before, anchor_first;
 };
 
 struct kymo_drain {
@@ -241,10 +230,13 @@ KYMO_NODISCARD
 kymo_err kymo_drain_read_name(kymo_drain *d, uint32_t thread, const char *at, uint32_t size);
 /* Whether the thread has a stream of calls. */
 int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot);
-/* The calls in a block from *pos to head, as far as they are older than the lap before, or all. */
+/* A lap begins: notes how far the slot's stream of calls is. */
+void kymo_drain_note_calls(kymo_drain *d, uint32_t slot);
+/* The calls in the reader's block from its place to head. is_live: what was there when the lap
+ * before began, and no more; *is_cut: there may be more in the block. */
 KYMO_NODISCARD
-kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block, uint32_t *pos,
-                               uint32_t head, int all);
+kymo_err kymo_drain_read_calls(kymo_drain *d, struct kymo_slot_reader *slot, const char *block,
+                               uint32_t head, int is_live, int *is_cut);
 
 /* ---- drain_beside.c ---- */
 

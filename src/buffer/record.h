@@ -287,31 +287,6 @@ struct kymo_record_function {
 /* Numbers count from 1. */
 #define KYMO_FUNCTION_NUMBER_MAX (1u << 22)
 
-/* Of a stream of its own, without a head: event is the kind (enum kymo_trace_event), a bit that is
- * always 1, and the depth. The outermost call has depth 1. */
-struct kymo_record_call {
-    uint64_t clock;
-    uint32_t event;
-    uint32_t function; /* its number; of a gap, how many events are missing; of a stop, 1: of all
-                        * threads of the process */
-};
-#define KYMO_CALL_DEPTH_MAX ((1u << 28) - 1)
-#define KYMO_CALL_IS_EVENT 8u
-
-static inline uint32_t kymo_call_event(uint32_t kind, uint32_t depth)
-{
-    return depth << 4 | KYMO_CALL_IS_EVENT | (kind & 7);
-}
-static inline uint32_t kymo_call_kind(uint32_t event)
-{
-    return event & 7;
-}
-static inline uint32_t kymo_call_depth(uint32_t event)
-{
-    return event >> 4;
-}
-
-_Static_assert(sizeof(struct kymo_record_call) == 16, "call record");
 _Static_assert(sizeof(struct kymo_record_function) == 32, "function record");
 _Static_assert(sizeof(struct kymo_record_alloc) == 48, "alloc record");
 _Static_assert(sizeof(struct kymo_record_free) == 24, "free record");

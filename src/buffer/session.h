@@ -103,9 +103,9 @@ struct kymo_session_plan {
 
 /* A stream's chain of blocks begins here; the blocks themselves say what follows. */
 struct kymo_stream {
-    uint32_t
-        first; /* block number + 1; 0: nothing yet. Written by the owner, cleared by the drain */
-    uint32_t reserved;
+    /* Block number + 1; 0: nothing yet. Written by the owner, cleared by the drain. */
+    uint32_t first;
+    uint32_t last; /* that is written to now */
 };
 
 enum kymo_stream_kind {

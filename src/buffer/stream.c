@@ -137,6 +137,8 @@ static KYMO_NOINLINE int next_block(struct kymo_stream_writer *w, struct kymo_se
         kymo_store_release(&w->block->next, number);
     else
         kymo_store_release(&owner->streams[w->kind].first, number);
+    /* Pairs with the drain's acquire: the block is linked. */
+    kymo_store_release(&owner->streams[w->kind].last, number);
     w->block = block;
     w->used = sizeof *block;
     w->room = kymo_session_block_bytes(plan, number - 1);

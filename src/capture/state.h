@@ -17,6 +17,7 @@
 
 #include "base/atomic.h"
 #include "base/attr.h"
+#include "buffer/call_units.h"
 #include "buffer/definition.h"
 #include "buffer/python_task.h"
 #include "buffer/session.h"
@@ -72,7 +73,9 @@ struct kymo_capture_thread {
      * since the last one that did. */
     uint32_t traced_in, call_depth, calls_missing;
     uint32_t calls_until; /* where the stream's block has less used, an event needs no look at it */
-    uint32_t call_is_held; /* 1: its last record is a call that may be taken back */
+    uint32_t
+        call_held_bytes; /* of its last event, a call that may be taken back; 0: there is none */
+    struct kymo_call_place call_place, call_place_before; /* behind its last event; before it */
     /* 0 while the clock of records is the time-stamp counter, and may be read. */
     const uint32_t *other_clock;
     uint64_t *pcs;         /* process->depth of them, for the handler */

@@ -92,7 +92,8 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
     t->open_scopes = t->labels = t->labels_owed = t->was_labelled = 0;
     t->traced_in = t->call_depth = t->calls_missing = 0;
-    t->calls_until = t->call_is_held = 0;
+    t->calls_until = t->call_held_bytes = 0;
+    t->call_place = (struct kymo_call_place){.clock = 0};
     t->other_clock = p->clock == KYMO_CLOCK_TSC ? &p->session->quiet : &always;
     t->mark_epoch = p->mark_epoch << 16;
 

@@ -2,18 +2,20 @@
 /*
  * trace.c - see trace.h.
  *
- * An event is 16 bytes, and all that is done for it is to read the clock and to store them. A block
- * that is full is the slow way, and so is everything that may be new: a thread, a forked child.
+ * An event is mostly 2 or 4 bytes, as they come to lie in the file (buffer/call_units.h), and all
+ * that is done for it is to read the clock and to store them. A block that is full is the slow way,
+ * and so is everything that may be new: a thread, a forked child.
  *
  * Where the recorder does not keep up, short calls are left out, and counted. Where there is no
- * room at all an event is dropped, and the next one that finds room says how many are missing. The
- * depth that each event carries tells the reader which calls still run.
+ * room at all an event is dropped, and the next one that finds room says how many are missing, and
+ * how deep its thread is: so a reader knows which calls still run.
  */
 #include "capture/trace.h"
 
 #include <string.h>
 
 #include "base/atomic.h"
+#include "buffer/call_units.h"
 #include "buffer/record.h"
 #include "buffer/stream.h"
 #include "capture/fork_child.h"
@@ -38,18 +40,27 @@ static uint64_t clock_of(const struct kymo_capture_thread *t)
                                                            : kymo_process_clock(t->process);
 }
 
-KYMO_INLINE void put(struct kymo_stream_writer *w, uint64_t clock, uint32_t event,
-                     uint32_t function)
+/* Writes an event behind what was published, for which there is room. Returns its bytes. */
+static uint32_t write_event(struct kymo_capture_thread *t, struct kymo_stream_writer *w,
+                            const struct kymo_call_event *e)
 {
-    struct kymo_record_call *r = (void *)((char *)w->block + w->used);
-    *r = (struct kymo_record_call){clock, event, function};
-    kymo_stream_publish(w, sizeof *r);
+    unsigned char *to = (unsigned char *)w->block + w->used;
+    /* What is behind the begin of a block can be read without what is before it. */
+    if (w->used == sizeof *w->block)
+        t->call_place.is_known = 0;
+    return (uint32_t)(kymo_call_put(to, &t->call_place, e, 0) - to);
+}
+
+static void put(struct kymo_capture_thread *t, struct kymo_stream_writer *w,
+                const struct kymo_call_event *e)
+{
+    kymo_stream_publish(w, write_event(t, w, e));
 }
 
 /* Room for an event, and for the gap before it. */
 static int make_room(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
 {
-    if (kymo_mark_room(t, w, 2 * sizeof(struct kymo_record_call)))
+    if (kymo_mark_room(t, w, 2 * KYMO_CALL_BYTES_MAX))
         return 1;
     t->calls_missing++;
     kymo_count_loss(t->process, KYMO_LOSS_CALL);
@@ -58,7 +69,7 @@ static int make_room(struct kymo_capture_thread *t, struct kymo_stream_writer *w
 
 static void tell_gap(struct kymo_capture_thread *t, struct kymo_stream_writer *w, uint64_t clock)
 {
-    put(w, clock, kymo_call_event(KYMO_TRACE_GAP, 0), t->calls_missing);
+    put(t, w, &(struct kymo_call_event){clock, KYMO_TRACE_GAP, 0, t->calls_missing});
     t->calls_missing = 0;
 }
 
@@ -87,36 +98,33 @@ static uint64_t short_ticks(const struct kymo_capture_process *p)
 }
 
 /* Whether the event ends the call whose begin is held back, and that was short. */
-static int is_short(const struct kymo_capture_thread *t, const struct kymo_stream_writer *w,
-                    uint32_t kind, uint32_t depth, uint64_t clock)
+static int is_short(const struct kymo_capture_thread *t, uint32_t kind, uint64_t clock)
 {
-    const struct kymo_record_call *begin =
-        (const void *)((const char *)w->block + w->used - sizeof *begin);
-    return kind >= KYMO_TRACE_RETURN && kymo_call_depth(begin->event) == depth &&
-           clock - begin->clock < short_ticks(t->process);
+    return t->call_held_bytes && kymo_call_ends(kind) &&
+           clock - t->call_place.clock < short_ticks(t->process);
 }
 
 /* Holds the begin of a call back. */
-static void hold(struct kymo_capture_thread *t, struct kymo_stream_writer *w, uint64_t clock,
-                 uint32_t event, uint32_t function)
+static void hold(struct kymo_capture_thread *t, struct kymo_stream_writer *w,
+                 const struct kymo_call_event *e)
 {
-    struct kymo_record_call *r = (void *)((char *)w->block + w->used);
-    *r = (struct kymo_record_call){clock, event, function};
-    kymo_stream_hold(w, sizeof *r);
-    t->call_is_held = 1;
+    t->call_place_before = t->call_place;
+    t->call_held_bytes = write_event(t, w, e);
+    kymo_stream_hold(w, t->call_held_bytes);
 }
 
 static void release(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
 {
-    if (t->call_is_held)
+    if (t->call_held_bytes)
         kymo_stream_release(w);
-    t->call_is_held = 0;
+    t->call_held_bytes = 0;
 }
 
 static void leave_out(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
 {
-    kymo_stream_take_back(w, sizeof(struct kymo_record_call));
-    t->call_is_held = 0;
+    kymo_stream_take_back(w, t->call_held_bytes);
+    t->call_place = t->call_place_before;
+    t->call_held_bytes = 0;
     kymo_count_loss(t->process, KYMO_LOSS_CALL_SHORT);
 }
 
@@ -126,13 +134,13 @@ static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t cloc
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
     release(t, w);
-    if (kymo_mark_room(t, w, sizeof(struct kymo_record_call)))
-        put(w, clock, kymo_call_event(KYMO_TRACE_STOP, 0), all);
+    if (kymo_mark_room(t, w, KYMO_CALL_BYTES_MAX))
+        put(t, w, &(struct kymo_call_event){clock, KYMO_TRACE_STOP, 0, all});
     t->traced_in = traced_in = 0;
 }
 
-/* Any event: also of another kind, without room, behind a gap, at another clock, too deep, or a
- * return from nothing. */
+/* Any event: also of another kind, without room, behind a gap, long after the one before, at
+ * another clock, too deep, or a return from nothing. */
 static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind, uint32_t function)
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
@@ -143,12 +151,11 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
         tell_stop(t, clock_of(t), 0);
         return 0;
     }
-    uint32_t depth = count_depth(t, kind);
+    const struct kymo_call_event e = {clock_of(t), kind, count_depth(t, kind), function};
     t->calls_until = 0;
-    if (depth - 1 >= kymo_load_relaxed(&tracer.depth_limit))
+    if (e.depth - 1 >= kymo_load_relaxed(&tracer.depth_limit))
         return 0;
-    uint64_t clock = clock_of(t);
-    if (t->call_is_held && is_short(t, w, kind, depth, clock)) {
+    if (is_short(t, kind, e.clock)) {
         leave_out(t, w);
         return 0;
     }
@@ -156,14 +163,14 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
     if (!make_room(t, w))
         return 0;
     if (t->calls_missing)
-        tell_gap(t, w, clock);
+        tell_gap(t, w, e.clock);
     if (kind < KYMO_TRACE_OPEN && short_ticks(t->process)) {
-        hold(t, w, clock, kymo_call_event(kind, depth), function);
+        hold(t, w, &e);
         return 0;
     }
-    put(w, clock, kymo_call_event(kind, depth), function);
+    put(t, w, &e);
     if (!short_ticks(t->process))
-        t->calls_until = w->room - (uint32_t)sizeof(struct kymo_record_call) + 1;
+        t->calls_until = w->room - KYMO_CALL_BEGIN_BYTES + 1;
     return 0;
 }
 
@@ -174,15 +181,24 @@ static int trace_event(uint32_t kind, uint32_t function)
     if (kymo_unlikely(!t) || kymo_unlikely(traced_in != kymo_load_relaxed(&tracer.turn)))
         return KYMO_TRACE_IS_NEW;
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
-    uint32_t begins = kind <= KYMO_TRACE_OPEN;
+    uint32_t begins = kind < KYMO_TRACE_OPEN;
     uint32_t depth = t->call_depth + begins;
-    if (kymo_unlikely(kind >= KYMO_TRACE_GAP) ||
+    if (kymo_unlikely(kind == KYMO_TRACE_OPEN) || kymo_unlikely(kind >= KYMO_TRACE_GAP) ||
+        kymo_unlikely(function >= KYMO_CALL_FUNCTIONS_END) ||
         kymo_unlikely(depth - 1 >= kymo_load_relaxed(&tracer.depth_limit)) ||
         kymo_unlikely(w->used >= t->calls_until) ||
         kymo_unlikely(kymo_load_relaxed(t->other_clock)))
         return take_event(t, kind, function);
-    t->call_depth = depth - !begins;
-    put(w, kymo_clock_now(KYMO_CLOCK_TSC), kymo_call_event(kind, depth), function);
+    uint64_t clock = kymo_clock_now(KYMO_CLOCK_TSC);
+    uint64_t ticks = clock - t->call_place.clock;
+    if (kymo_unlikely(ticks >= KYMO_CALL_TICKS_END))
+        return take_event(t, kind, function);
+    t->call_place.clock = clock;
+    t->call_place.depth = t->call_depth = depth - !begins;
+    /* Of an end the upper half is written over by what follows. */
+    (void)kymo_call_put_word((unsigned char *)w->block + w->used,
+                             function << 16 | (uint32_t)ticks << KYMO_CALL_TAG_BITS | kind);
+    kymo_stream_publish(w, KYMO_CALL_END_BYTES + 2 * begins);
     return 0;
 }
 

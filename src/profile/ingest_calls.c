@@ -12,10 +12,10 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "buffer/call_units.h"
 #include "kymo/trace_abi.h"
 #include "profile/ingest_state.h"
 #include "profile/tables.h"
-#include "recording/recording_calls.h"
 
 /* What is not a script, as the index of nodes calls it. */
 #define UNKNOWN_SCRIPT UINT32_MAX

@@ -2,13 +2,10 @@
 #include "recorder/trace_events.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "buffer/record.h"
 #include "kymo/trace_abi.h"
-
-#define BATCH 256u
 
 static_assert((int)KYMO_EVENT_PYTHON == KYMO_TRACE_PYTHON, "as the tracer calls it");
 static_assert((int)KYMO_EVENT_PYTHON_NATIVE == KYMO_TRACE_PYTHON_NATIVE, "as the tracer calls it");
@@ -28,31 +25,18 @@ kymo_err kymo_trace_events_function(uint32_t process, const struct kymo_drain_fu
     return events->script(context, &e);
 }
 
-/* Only the function is called otherwise. */
-#define SAME(a, b)                                                                             \
-    static_assert(offsetof(struct kymo_drain_call, a) == offsetof(kymo_event_call, b) &&       \
-                      sizeof((struct kymo_drain_call){0}.a) == sizeof((kymo_event_call){0}.b), \
-                  "one layout")
-SAME(time_ns, time_ns);
-SAME(function, script);
-SAME(depth, depth);
-SAME(kind, kind);
-SAME(missing, missing);
-static_assert(sizeof(struct kymo_drain_call) == sizeof(kymo_event_call), "one layout");
-
-kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_call *calls,
-                                 uint32_t count, const kymo_event_handler *events, void *context)
+kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_calls *calls,
+                                 const kymo_event_handler *events, void *context)
 {
-    kymo_event_call batch[BATCH];
-    for (uint32_t done = 0; done < count;) {
-        uint32_t n = count - done < BATCH ? count - done : BATCH;
-        memcpy(batch, calls + done, n * sizeof *batch);
-        for (uint32_t i = 0; i < n; i++)
-            batch[i].script =
-                batch[i].script ? KYMO_TRACE_FIRST + batch[i].script : KYMO_EVENT_NONE;
-        kymo_event_calls e = {thread, n, batch};
-        KYMO_TRY(events->calls(context, &e));
-        done += n;
-    }
-    return KYMO_OK;
+    const kymo_event_raw_calls e = {.thread = thread,
+                                    .len = calls->len,
+                                    .bytes = calls->bytes,
+                                    .first_script = KYMO_TRACE_FIRST,
+                                    .position = calls->position,
+                                    .clock = calls->clock,
+                                    .clock_ns = calls->clock_ns,
+                                    .ns_per_tick = calls->ns_per_tick,
+                                    .not_before_ns = calls->not_before_ns,
+                                    .not_after_ns = calls->not_after_ns};
+    return events->raw_calls(context, &e);
 }

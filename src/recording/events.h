@@ -229,6 +229,20 @@ typedef struct kymo_event_calls {
     const kymo_event_call *calls;
 } kymo_event_calls;
 
+/* Calls of one thread as its tracer wrote them, behind those before. */
+typedef struct kymo_event_raw_calls {
+    uint32_t thread;
+    uint32_t len;
+    const void *bytes; /* buffer/call_units.h; not checked */
+    /* The number that the bytes have of a function, and this, is its script; 0 is none. */
+    uint32_t first_script;
+    uint64_t position; /* so many bytes of the thread came before */
+    /* At this clock it was clock_ns, and a tick is so many ns in parts of 2^-32. */
+    uint64_t clock, clock_ns, ns_per_tick;
+    /* What lies before or after is moved there. */
+    uint64_t not_before_ns, not_after_ns;
+} kymo_event_raw_calls;
+
 /* The source line of the instructions from `offset` to the next offset. */
 typedef struct kymo_event_code_line {
     uint32_t offset; /* bytes from the start of the code */
@@ -527,8 +541,10 @@ typedef struct kymo_event_handler {
 #define X(name, type) kymo_err (*name)(void *ctx, const kymo_event_##type *event);
     KYMO_EVENT_LIST(X)
 #undef X
+    /* Of handlers that write: what a reader tells of by calls(). */
+    kymo_err (*raw_calls)(void *ctx, const kymo_event_raw_calls *event);
     /* If not NULL, traced calls of a recording are not decoded, and calls() is not called. This is,
-     * for each group of them, with their number as the file says it. */
+     * for each group of them, with about as many as there are. */
     kymo_err (*call_count)(void *ctx, uint32_t thread, uint32_t count);
 } kymo_event_handler;
 

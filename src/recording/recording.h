@@ -132,6 +132,9 @@ uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
     kymo_err kymo_recording_write_##name(kymo_recording_writer *w, const kymo_event_##type *event);
 KYMO_EVENT_LIST(X)
 #undef X
+KYMO_NODISCARD
+kymo_err kymo_recording_write_raw_calls(kymo_recording_writer *w,
+                                        const kymo_event_raw_calls *event);
 
 /* The same functions as a handler, with the writer as ctx. So a drain that calls a
  * kymo_event_handler can record, or ingest without a file, and a reader can copy. */
@@ -163,7 +166,7 @@ typedef struct kymo_recording_report {
     kymo_recording_ending ending;
     uint64_t position; /* where the input ended or reading stopped, in bytes */
     uint64_t end_at;   /* offset of the END chunk; 0: none */
-    uint64_t events;   /* delivered; each sample counts */
+    uint64_t events;   /* each sample counts; of traced calls those that were decoded, else about */
     uint16_t major;    /* version of the format */
     uint16_t minor;
     kymo_recording_damage damage;

@@ -1,195 +1,281 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recording/recording_calls.h"
 
-#include "kymo/trace_abi.h"
+#include <string.h>
+
 #include "recording/recording_format.h"
 
-/* Leaves the calls of this depth and deeper. */
-static void leave(struct kymo_call_stack *s, uint32_t depth)
-{
-    if (depth == 0)
-        depth = 1;
-    if (depth - 1 < s->base || depth - 1 > kymo_call_stack_depth(s))
-        kymo_call_stack_clear(s, depth - 1);
-    else
-        s->scripts.len = depth - 1 - s->base;
-}
+/* More is no clock. */
+#define NS_PER_TICK_MAX (1ull << 40)
 
-kymo_err kymo_call_stack_apply(struct kymo_call_stack *s, const kymo_event_call *e)
-{
-    if (kymo_call_begins(e->kind) || kymo_call_ends(e->kind))
-        leave(s, e->depth);
-    if (kymo_call_begins(e->kind))
-        return kymo_vec_push(&s->scripts, e->script);
-    if (e->kind == KYMO_TRACE_STOP)
-        kymo_call_stack_clear(s, 0);
-    return KYMO_OK;
-}
-
-void kymo_call_stack_deinit(struct kymo_call_stack *s)
+void kymo_call_state_deinit(struct kymo_call_state *s)
 {
     kymo_vec_deinit(&s->scripts);
+    *s = (struct kymo_call_state){.base = 0};
 }
 
-/* ---- reading ---- */
-
-#define TAG_MASK ((1u << KYMO_FILE_CALL_TAG_BITS) - 1)
-
-/* Of an event of the usual length: two bytes of time and tag, one of its function's place. */
-#define USUAL_BYTES_MAX 3u
-#define USUAL_NS_MAX ((1u << (14 - KYMO_FILE_CALL_TAG_BITS)) - 1)
-#define PLACE_MAX 0x7fu
-
-void kymo_call_reader_begin(struct kymo_call_reader *c)
+/* Nothing is known but that the thread is this deep in calls. */
+static void forget_calls(struct kymo_call_state *s, uint32_t depth)
 {
-    kymo_call_stack_clear(&c->stack, 0);
-    c->functions.len = 0;
-    c->time_ns = 0;
+    s->base = depth;
+    s->scripts.len = 0;
 }
 
-/* The event's function: of the file, or from the group's list. */
-static kymo_err read_function(struct kymo_call_reader *c, kymo_reader *r, uint32_t *script)
+void kymo_call_state_set_depth(struct kymo_call_state *s, uint32_t depth)
 {
-    uint64_t place = kymo_read_uleb(r);
-    if (place) {
-        if (place > c->functions.len)
-            return KYMO_E_CORRUPT;
-        *script = c->functions.data[place - 1];
+    if (depth < s->base || depth > kymo_call_state_depth(s))
+        forget_calls(s, depth);
+    else
+        s->scripts.len = depth - s->base;
+}
+
+/* ---- groups ---- */
+
+int kymo_read_call_group(kymo_reader *r, kymo_event_raw_calls *group)
+{
+    struct kymo_file_call_group g;
+    const void *head = kymo_read_bytes(r, sizeof g);
+    if (!head)
+        return 0;
+    memcpy(&g, head, sizeof g);
+    *group = (kymo_event_raw_calls){.thread = g.thread,
+                                    .len = g.bytes,
+                                    .bytes = kymo_read_bytes(r, g.bytes),
+                                    .first_script = g.first_script,
+                                    .position = g.position,
+                                    .clock = g.clock,
+                                    .clock_ns = g.clock_ns,
+                                    .ns_per_tick = g.ns_per_tick,
+                                    .not_before_ns = g.not_before_ns,
+                                    .not_after_ns = g.not_after_ns};
+    return group->bytes != NULL;
+}
+
+void kymo_call_reader_forget(struct kymo_call_reader *c)
+{
+    memset(c->recent, 0, sizeof c->recent);
+}
+
+void kymo_call_reader_begin(struct kymo_call_reader *c, struct kymo_call_state *state,
+                            const kymo_event_raw_calls *group)
+{
+    if (group->first_script != c->group.first_script)
+        kymo_call_reader_forget(c);
+    c->state = state;
+    c->group = *group;
+    c->bytes = kymo_reader_of(group->bytes, group->len);
+    if (group->position != state->position)
+        state->is_known = 0;
+    state->position = group->position + group->len;
+}
+
+/* ---- one event of any kind ---- */
+
+/* Never before the event before. */
+KYMO_INLINE uint64_t time_of(const kymo_event_raw_calls *g, uint64_t clock, uint64_t before_ns)
+{
+    __int128 since_ns = (__int128)(int64_t)(clock - g->clock) * (int64_t)g->ns_per_tick >> 32;
+    __int128 ns = since_ns + (int64_t)g->clock_ns;
+    if (ns > (int64_t)g->not_after_ns)
+        return g->not_after_ns > before_ns ? g->not_after_ns : before_ns;
+    return ns > (int64_t)before_ns ? (uint64_t)ns : before_ns;
+}
+
+static kymo_err find_script(struct kymo_call_reader *c, uint32_t number, uint32_t *script)
+{
+    struct kymo_recent_script *recent = &c->recent[number % KYMO_SCRIPTS_RECENT];
+    *script = KYMO_EVENT_NONE;
+    if (number == 0)
         return KYMO_OK;
+    if (recent->number != number) {
+        uint32_t id = c->group.first_script + number;
+        *script = id;
+        if (c->script)
+            KYMO_TRY(c->script(c->ctx, id, script));
+        *recent = (struct kymo_recent_script){number, *script};
     }
-    uint64_t id = kymo_read_uleb(r);
-    if (r->failed || id > KYMO_EVENT_NONE)
-        return KYMO_E_CORRUPT;
-    *script = (uint32_t)id;
-    if (c->function && id != KYMO_EVENT_NONE)
-        KYMO_TRY(c->function(c->ctx, (uint32_t)id, script));
-    return kymo_vec_push(&c->functions, *script);
+    *script = recent->script;
+    return KYMO_OK;
 }
 
-static kymo_err read_general(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e)
+static kymo_err begin_call(struct kymo_call_reader *c, uint32_t number, kymo_event_call *e)
 {
-    uint64_t kind = kymo_read_uleb(r), depth = kymo_read_uleb(r), missing = kymo_read_uleb(r);
-    if (kind > KYMO_TRACE_STOP || depth > KYMO_EVENT_CALL_DEPTH_MAX || missing > UINT32_MAX)
+    e->depth = kymo_call_state_depth(c->state) + 1;
+    if (e->depth > KYMO_EVENT_CALL_DEPTH_MAX)
         return KYMO_E_CORRUPT;
-    *e = (kymo_event_call){
-        .depth = (uint32_t)depth, .kind = (uint32_t)kind, .missing = (uint32_t)missing};
-    KYMO_TRY(read_function(c, r, &e->script));
-    return kymo_call_stack_apply(&c->stack, e);
+    KYMO_TRY(find_script(c, number, &e->script));
+    return kymo_vec_push(&c->state->scripts, e->script);
 }
 
-/* The kinds of events whose depth follows from those before. */
-static const uint8_t kinds[] = {
-    [KYMO_FILE_CALL_RETURN] = KYMO_TRACE_RETURN, [KYMO_FILE_CALL_YIELD] = KYMO_TRACE_YIELD,
-    [KYMO_FILE_CALL_UNWIND] = KYMO_TRACE_UNWIND, [KYMO_FILE_CALL_CALL] = KYMO_TRACE_CALL,
-    [KYMO_FILE_CALL_RESUME] = KYMO_TRACE_RESUME,
+/* The call that runs ends. */
+static kymo_err end_call(struct kymo_call_reader *c, kymo_event_call *e)
+{
+    struct kymo_call_state *s = c->state;
+    e->depth = kymo_call_state_depth(s);
+    if (e->depth == 0)
+        return KYMO_E_CORRUPT;
+    e->script = s->scripts.len ? s->scripts.data[s->scripts.len - 1] : KYMO_EVENT_NONE;
+    kymo_call_state_set_depth(s, e->depth - 1);
+    return KYMO_OK;
+}
+
+/* Behind its first unit, and without its time. */
+static kymo_err read_other(struct kymo_call_reader *c, uint32_t kind, kymo_event_call *e)
+{
+    c->state->clock += kymo_read_u16(&c->bytes);
+    uint32_t number = kymo_read_u32(&c->bytes);
+    if (c->bytes.failed || kind > KYMO_TRACE_STOP)
+        return KYMO_E_CORRUPT;
+    e->kind = kind;
+    if (kymo_call_begins(kind))
+        return begin_call(c, number, e);
+    if (kymo_call_ends(kind)) {
+        KYMO_TRY(end_call(c, e));
+        return find_script(c, number, &e->script);
+    }
+    e->missing = number;
+    e->script = KYMO_EVENT_NONE;
+    if (kind == KYMO_TRACE_STOP)
+        kymo_call_state_set_depth(c->state, 0);
+    return KYMO_OK;
+}
+
+static kymo_err read_sync(struct kymo_call_reader *c)
+{
+    uint64_t clock = kymo_read_u64(&c->bytes);
+    uint32_t depth = kymo_read_u32(&c->bytes);
+    if (c->bytes.failed || depth > KYMO_EVENT_CALL_DEPTH_MAX)
+        return KYMO_E_CORRUPT;
+    if (c->state->is_known)
+        kymo_call_state_set_depth(c->state, depth);
+    else
+        forget_calls(c->state, depth);
+    c->state->clock = clock;
+    c->state->is_known = 1;
+    return KYMO_OK;
+}
+
+/* How many bytes follow a unit with this tag. */
+static const uint8_t following[] = {
+    [KYMO_TRACE_CALL] = KYMO_CALL_BEGIN_BYTES - 2,
+    [KYMO_TRACE_RESUME] = KYMO_CALL_BEGIN_BYTES - 2,
+    [KYMO_CALL_TAG_OTHER] = KYMO_CALL_OTHER_BYTES - 2,
+    [KYMO_CALL_TAG_SYNC] = KYMO_CALL_SYNC_BYTES - 2,
 };
 
-/* The event without its time; applies it to the stack. */
-static kymo_err read_event(struct kymo_call_reader *c, kymo_reader *r, uint32_t tag,
-                           kymo_event_call *e)
+/* Up to the event's end. *has_event 0: the group ends before one. */
+static kymo_err read_any(struct kymo_call_reader *c, kymo_event_call *e, int *has_event)
 {
-    struct kymo_call_stack *s = &c->stack;
-    if (tag == KYMO_FILE_CALL_GENERAL)
-        return read_general(c, r, e);
-    if (tag >= KYMO_ARRAY_LEN(kinds))
-        return KYMO_E_CORRUPT;
-    *e = (kymo_event_call){.kind = kinds[tag], .depth = kymo_call_stack_depth(s)};
-    if (kymo_call_begins(e->kind)) {
-        if (++e->depth > KYMO_EVENT_CALL_DEPTH_MAX)
+    struct kymo_call_state *s = c->state;
+    *e = (kymo_event_call){.missing = 0};
+    for (*has_event = 0; !*has_event && kymo_reader_left(&c->bytes) > 0;) {
+        uint32_t unit = kymo_read_u16(&c->bytes);
+        uint32_t tag = unit & KYMO_CALL_TAG_MASK, more = unit >> KYMO_CALL_TAG_BITS;
+        if (tag == KYMO_CALL_TAG_SYNC) {
+            KYMO_TRY(read_sync(c));
+        } else if (!s->is_known) {
+            kymo_reader_skip(&c->bytes, following[tag]);
+        } else if (tag == KYMO_CALL_TAG_TIME) {
+            s->clock += (uint64_t)more << KYMO_CALL_TICK_BITS;
+        } else {
+            *has_event = 1;
+            e->kind = tag;
+            if (tag != KYMO_CALL_TAG_OTHER)
+                s->clock += more;
+            KYMO_TRY(tag == KYMO_CALL_TAG_OTHER ? read_other(c, more, e)
+                     : kymo_call_begins(tag)    ? begin_call(c, kymo_read_u16(&c->bytes), e)
+                                                : end_call(c, e));
+        }
+        if (c->bytes.failed)
             return KYMO_E_CORRUPT;
-        KYMO_TRY(read_function(c, r, &e->script));
-        return kymo_vec_push(&s->scripts, e->script);
     }
-    if (s->scripts.len == 0)
-        return KYMO_E_CORRUPT;
-    e->script = s->scripts.data[--s->scripts.len];
+    if (*has_event)
+        e->time_ns = s->time_ns = time_of(&c->group, s->clock, s->time_ns);
     return KYMO_OK;
 }
 
-static kymo_err read_any(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e)
-{
-    uint64_t word = kymo_read_uleb(r);
-    uint64_t delta_ns = word >> KYMO_FILE_CALL_TAG_BITS;
-    KYMO_TRY(read_event(c, r, (uint32_t)word & TAG_MASK, e));
-    if (r->failed || delta_ns > KYMO_FILE_TIME_MAX - c->time_ns)
-        return KYMO_E_CORRUPT;
-    c->time_ns += delta_ns;
-    e->time_ns = c->time_ns;
-    return KYMO_OK;
-}
+/* ---- what most events are ---- */
 
-/* What most events are: a time of two bytes, and a function of one if a call begins. Stops before
- * what is not. Returns how many it read.
+/* A call of a function that was called a moment ago, or the end of a known call. Stops before what
+ * is not. Returns how many it read.
  *
  * What the loop needs is in local variables, which no event that it writes can change: so it stays
  * in registers. */
-static uint32_t read_usual(struct kymo_call_reader *c, kymo_reader *r,
-                           kymo_event_call *restrict events, uint32_t most)
+static uint32_t read_usual(struct kymo_call_reader *c, kymo_event_call *restrict events,
+                           uint32_t most)
 {
-    struct kymo_call_stack *s = &c->stack;
+    struct kymo_call_state *s = c->state;
     uint32_t *const bottom = s->scripts.data;
-    if (bottom == NULL)
+    if (bottom == NULL || !s->is_known)
         return 0; /* the first call makes the stack */
     const size_t depth_left = KYMO_EVENT_CALL_DEPTH_MAX - s->base;
     const uint32_t *const full =
         bottom + (s->scripts.cap < depth_left ? s->scripts.cap : depth_left);
-    const uint32_t *const functions = c->functions.data;
-    const size_t places = c->functions.len < PLACE_MAX ? c->functions.len : PLACE_MAX;
-    const size_t room = (size_t)(r->end - r->at) / USUAL_BYTES_MAX;
+    const size_t room = kymo_reader_left(&c->bytes) / KYMO_CALL_BEGIN_BYTES;
     if (most > room)
         most = (uint32_t)room;
-    if (c->time_ns > KYMO_FILE_TIME_MAX - (uint64_t)most * USUAL_NS_MAX)
-        return 0;
-    const unsigned char *at = r->at;
+    const kymo_event_raw_calls group = c->group;
+    const unsigned char *at = c->bytes.at;
     uint32_t *top = bottom + s->scripts.len;
-    uint32_t depth = kymo_call_stack_depth(s), n = 0;
-    uint64_t time_ns = c->time_ns;
+    uint32_t depth = kymo_call_state_depth(s), n = 0;
+    uint64_t clock = s->clock, time_ns = s->time_ns;
     for (; n < most; n++) {
-        uint32_t word = at[0] | (uint32_t)at[1] << 8, tag = word & TAG_MASK;
+        uint32_t word;
+        memcpy(&word, at, sizeof word);
+        uint32_t tag = word & KYMO_CALL_TAG_MASK;
         kymo_event_call *e = &events[n];
-        if ((word & 0x8080) != 0x80 || tag > KYMO_FILE_CALL_RESUME)
-            break;
-        if (tag >= KYMO_FILE_CALL_CALL) {
-            uint32_t place = at[2] - 1u;
-            if (place >= places || top >= full)
+        if (tag < KYMO_CALL_TAG_OTHER) {
+            const struct kymo_recent_script *f = &c->recent[(word >> 16) % KYMO_SCRIPTS_RECENT];
+            if (f->number != word >> 16 || f->number == 0 || top >= full)
                 break;
-            e->script = *top++ = functions[place];
+            e->script = *top++ = f->script;
             e->depth = ++depth;
-            at += 3;
+            at += KYMO_CALL_BEGIN_BYTES;
         } else {
-            if (top == bottom)
+            if (!kymo_call_ends(tag) || top == bottom)
                 break;
             e->script = *--top;
             e->depth = depth--;
-            at += 2;
+            at += KYMO_CALL_END_BYTES;
         }
-        time_ns += (word >> 8 << 7 | (word & 0x7f)) >> KYMO_FILE_CALL_TAG_BITS;
+        clock += (word & 0xffff) >> KYMO_CALL_TAG_BITS;
+        time_ns = time_of(&group, clock, time_ns);
         e->time_ns = time_ns;
-        e->kind = kinds[tag];
+        e->kind = tag;
         e->missing = 0;
     }
     s->scripts.len = (size_t)(top - bottom);
-    r->at = at;
-    c->time_ns = time_ns;
+    s->clock = clock;
+    s->time_ns = time_ns;
+    c->bytes.at = at;
     return n;
 }
 
-kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *events,
-                               uint32_t most, uint32_t *count)
+/* ---- all ---- */
+
+kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_event_call *events, uint32_t most,
+                               uint32_t *count)
 {
+    struct kymo_call_state *s = c->state;
+    const kymo_event_raw_calls *g = &c->group;
     kymo_err err = KYMO_OK;
-    for (*count = 0; *count < most && err == KYMO_OK;) {
-        *count += read_usual(c, r, events + *count, most - *count);
-        if (*count < most) {
-            err = read_any(c, r, events + *count);
-            *count += err == KYMO_OK;
-        }
+    int has_event = 1;
+    *count = 0;
+    if (g->ns_per_tick > NS_PER_TICK_MAX || g->clock_ns > KYMO_FILE_TIME_MAX ||
+        g->not_after_ns > KYMO_FILE_TIME_MAX)
+        err = KYMO_E_CORRUPT;
+    else if (s->time_ns < g->not_before_ns && g->not_before_ns <= g->not_after_ns)
+        s->time_ns = g->not_before_ns;
+    while (*count < most && has_event && err == KYMO_OK) {
+        *count += read_usual(c, events + *count, most - *count);
+        if (*count == most)
+            break;
+        err = read_any(c, events + *count, &has_event);
+        *count += err == KYMO_OK && has_event;
+    }
+    if (err != KYMO_OK) {
+        c->bytes.at = c->bytes.end;
+        s->is_known = 0;
     }
     return err;
-}
-
-void kymo_call_reader_deinit(struct kymo_call_reader *c)
-{
-    kymo_call_stack_deinit(&c->stack);
-    kymo_vec_deinit(&c->functions);
 }

@@ -48,7 +48,9 @@ void kymo_decoder_deinit(kymo_decoder *d)
                       d->kernel_frames.data, d->symbols.functions.data, d->symbols.symbols.data,
                       d->symbols.lines.data, d->symbols.addresses.data);
     kymo_decoder_marks_deinit(&d->marks);
-    kymo_call_reader_deinit(&d->calls.reader);
+    for (size_t i = 0; i < d->calls.threads.len; i++)
+        kymo_call_state_deinit(&d->calls.threads.data[i]);
+    kymo_vec_deinit(&d->calls.threads);
     free(d->calls.batch);
     free(d->batch);
     free(d->frames);

@@ -48,9 +48,11 @@ typedef struct kymo_decoder {
         KYMO_VEC(kymo_event_symbol_line) lines;
         KYMO_VEC(kymo_event_symbol_address) addresses;
     } symbols;
-    struct kymo_decoder_calls { /* scratch: of one group */
+    struct kymo_decoder_calls {
         struct kymo_call_reader reader;
-        kymo_event_call *batch; /* KYMO_DECODER_CALLS of them */
+        KYMO_VEC(struct kymo_call_state) threads; /* by thread */
+        uint32_t process;                         /* whose scripts the reader remembers */
+        kymo_event_call *batch;                   /* scratch: KYMO_DECODER_CALLS of them */
     } calls;
     kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 

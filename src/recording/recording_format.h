@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 12
+#define KYMO_FILE_MINOR 13
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_CHUNK_LENGTH_MAX (64u << 20)
@@ -79,7 +79,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(SYMBOLS, 51, symbols)                 \
     X(DROPPED, 52, dropped)                 \
     X(SCRIPT, 53, script)                   \
-    X(CALLS, 54, calls)
+    X(OLD_CALLS, 54, old_calls)             \
+    X(CALLS, 55, calls)
 
 enum kymo_chunk_type {
 #define X(name, number, decoder) KYMO_CHUNK_##name = number,
@@ -226,11 +227,15 @@ struct kymo_file_group {
     uint32_t count;
 };
 
-/* Of traced calls; recording_calls.h says how they follow. */
+/* Of traced calls; buffer/call_units.h has the bytes that follow. */
 struct kymo_file_call_group {
     uint32_t thread;
-    uint32_t count;
     uint32_t bytes;
+    uint32_t first_script;
+    uint32_t reserved;
+    uint64_t position;
+    uint64_t clock, clock_ns, ns_per_tick;
+    uint64_t not_before_ns, not_after_ns;
 };
 
 struct kymo_file_sample {
@@ -367,7 +372,7 @@ static_assert(sizeof(struct kymo_file_stack) == 16, "layout");
 static_assert(sizeof(struct kymo_file_frame) == 16, "layout");
 static_assert(sizeof(struct kymo_file_samples) == 8, "layout");
 static_assert(sizeof(struct kymo_file_group) == 8, "layout");
-static_assert(sizeof(struct kymo_file_call_group) == 12, "layout");
+static_assert(sizeof(struct kymo_file_call_group) == 64, "layout");
 static_assert(sizeof(struct kymo_file_sample) == 32, "layout");
 static_assert(sizeof(struct kymo_file_wait) == 8, "layout");
 static_assert(KYMO_FILE_META_BYTES == 56, "layout");

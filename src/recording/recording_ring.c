@@ -25,7 +25,6 @@ void kymo_ring_deinit(struct kymo_recording_ring *ring)
     kymo_vec_deinit(&ring->threads);
     kymo_kept_labels_deinit(&ring->labels);
     kymo_open_calls_deinit(&ring->open);
-    kymo_call_reader_deinit(&ring->reader);
 }
 
 void kymo_ring_pop(struct kymo_recording_ring *ring)
@@ -78,22 +77,15 @@ static kymo_err take_label(struct kymo_recording_ring *ring, struct kymo_rows *r
 static kymo_err drop_calls(struct kymo_recording_ring *ring, const void *payload, size_t len)
 {
     struct kymo_file_rows head;
-    struct kymo_file_call_group group;
     kymo_reader r = kymo_reader_of(payload, len);
     memcpy(&head, kymo_read_bytes(&r, sizeof head), sizeof head);
     for (uint32_t i = 0; i < head.groups; i++) {
         kymo_event_dropped *to;
-        kymo_event_call e;
-        uint32_t got;
-        memcpy(&group, kymo_read_bytes(&r, sizeof group), sizeof group);
-        kymo_reader calls = kymo_reader_of(kymo_read_bytes(&r, group.bytes), group.bytes);
+        kymo_event_raw_calls group;
+        if (!kymo_read_call_group(&r, &group))
+            return KYMO_E_CORRUPT;
         KYMO_TRY(find_thread(ring, group.thread, &to));
-        to->calls += group.count;
-        kymo_call_reader_begin(&ring->reader);
-        for (uint32_t n = 0; n < group.count; n++) {
-            KYMO_TRY(kymo_call_reader_next(&ring->reader, &calls, &e, 1, &got));
-            KYMO_TRY(kymo_open_calls_take(&ring->open, group.thread, &e));
-        }
+        KYMO_TRY(kymo_open_calls_read(&ring->open, &group, &to->calls));
     }
     return KYMO_OK;
 }
@@ -136,13 +128,13 @@ kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_chunk_type ty
                        const kymo_bytes *payload)
 {
     size_t size = sizeof(struct kymo_ring_chunk) + payload->len;
-    if (size > ring->most_bytes)
-        return count_dropped(ring, type, payload->data, payload->len);
-    while (ring->bytes + size > ring->most_bytes) {
+    while (ring->oldest && ring->bytes + size > ring->most_bytes) {
         const struct kymo_ring_chunk *oldest = ring->oldest;
         KYMO_TRY(count_dropped(ring, oldest->type, oldest->payload, oldest->len));
         kymo_ring_pop(ring);
     }
+    if (size > ring->most_bytes)
+        return count_dropped(ring, type, payload->data, payload->len);
     struct kymo_ring_chunk *chunk = malloc(size);
     if (!chunk)
         return KYMO_E_NOMEM;

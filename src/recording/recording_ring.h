@@ -18,7 +18,6 @@
 #include "base/vec.h"
 #include "recording/events.h"
 #include "recording/open_calls.h"
-#include "recording/recording_calls.h"
 #include "recording/recording_format.h"
 #include "recording/recording_labels.h"
 
@@ -37,7 +36,6 @@ struct kymo_recording_ring {
     kymo_event_dropped rest;              /* of events without a thread */
     struct kymo_kept_labels labels;       /* that applied at the begin of what is kept */
     struct kymo_open_calls open;          /* that ran then */
-    struct kymo_call_reader reader;       /* scratch: of a chunk that is dropped */
 };
 
 void kymo_ring_init(struct kymo_recording_ring *ring, uint64_t most_bytes);
@@ -49,7 +47,7 @@ static inline int kymo_ring_takes(enum kymo_chunk_type type)
            type == KYMO_CHUNK_COUNTS || type == KYMO_CHUNK_LABELS;
 }
 /* Adds a copy of a chunk's payload. Drops the oldest chunks to make room, and counts their
- * events. A chunk larger than the ring is itself dropped. KYMO_E_NOMEM. */
+ * events; a chunk larger than the ring is dropped behind them. KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_chunk_type type,
                        const kymo_bytes *payload);

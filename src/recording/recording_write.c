@@ -250,10 +250,11 @@ uint64_t kymo_recording_bytes(const kymo_recording_writer *w)
         return kymo_recording_write_##name((kymo_recording_writer *)ctx, event); \
     }
 KYMO_EVENT_LIST(X)
+X(raw_calls, raw_calls)
 #undef X
 
 const kymo_event_handler kymo_recording_write_handler = {
 #define X(name, type) .name = on_##name,
-    KYMO_EVENT_LIST(X)
+    KYMO_EVENT_LIST(X) X(raw_calls, raw_calls)
 #undef X
 };

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_calls.c - chunks of traced calls, in groups of one thread; recording_calls.h says
- * what is left out. An event takes two to four bytes.
+ * recording_write_calls.c - chunks of traced calls, in groups of one thread: as a tracer wrote
+ * them, or from events.
  */
 #include "recording/recording_write_event.h"
 
 #include <string.h>
 
-#include "kymo/trace_abi.h"
-#include "recording/recording_write_rows.h"
-
-/* Time, function and the four numbers of an event of any kind, 10 bytes each at most. */
-#define CALL_BYTES_MAX 64u
+#define BATCH 256u
 
 void kymo_writer_init_calls(kymo_recording_writer *w)
 {
@@ -21,8 +17,6 @@ void kymo_writer_init_calls(kymo_recording_writer *w)
 void kymo_writer_deinit_calls(kymo_recording_writer *w)
 {
     kymo_bytes_deinit(&w->calls.bytes);
-    kymo_call_stack_deinit(&w->calls.stack);
-    kymo_id_map_deinit(&w->calls.functions);
 }
 
 void kymo_writer_drop_calls(kymo_recording_writer *w)
@@ -44,189 +38,123 @@ kymo_err kymo_writer_close_calls(kymo_recording_writer *w)
     return err;
 }
 
-/* Begins a group for the thread, unless its group is open. */
-static kymo_err open_group(struct kymo_pending_calls *p, uint32_t thread)
+kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
 {
     static const struct kymo_file_rows no_head;
-    if (p->groups && p->group.thread == thread)
-        return KYMO_OK;
+    struct kymo_pending_calls *p = &w->calls;
+    const struct kymo_file_call_group group = {.thread = e->thread,
+                                               .bytes = e->len,
+                                               .first_script = e->first_script,
+                                               .position = e->position,
+                                               .clock = e->clock,
+                                               .clock_ns = e->clock_ns,
+                                               .ns_per_tick = e->ns_per_tick,
+                                               .not_before_ns = e->not_before_ns,
+                                               .not_after_ns = e->not_after_ns};
+    if (p->groups && p->bytes.len + sizeof group + e->len > w->pending_bytes)
+        KYMO_TRY(kymo_writer_close_calls(w));
     if (p->groups == 0) {
         kymo_bytes_clear(&p->bytes);
         KYMO_TRY(kymo_bytes_append(&p->bytes, &no_head, sizeof no_head));
     }
-    p->group = (struct kymo_file_call_group){.thread = thread};
-    p->group_at = p->bytes.len;
-    p->time_ns = 0;
-    kymo_call_stack_clear(&p->stack, 0);
-    kymo_id_map_deinit(&p->functions);
-    memset(p->recent, 0, sizeof p->recent);
+    KYMO_TRY(kymo_bytes_append(&p->bytes, &group, sizeof group));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, e->bytes, e->len));
     p->groups++;
-    return kymo_bytes_append(&p->bytes, &p->group, sizeof p->group);
-}
-
-/* By kind, where depth and function follow from the events before. */
-static const uint8_t usual_tags[] = {
-    [KYMO_TRACE_CALL] = KYMO_FILE_CALL_CALL,    [KYMO_TRACE_RESUME] = KYMO_FILE_CALL_RESUME,
-    [KYMO_TRACE_OPEN] = KYMO_FILE_CALL_GENERAL, [KYMO_TRACE_RETURN] = KYMO_FILE_CALL_RETURN,
-    [KYMO_TRACE_YIELD] = KYMO_FILE_CALL_YIELD,  [KYMO_TRACE_UNWIND] = KYMO_FILE_CALL_UNWIND,
-    [KYMO_TRACE_GAP] = KYMO_FILE_CALL_GENERAL,  [KYMO_TRACE_STOP] = KYMO_FILE_CALL_GENERAL,
-};
-
-/* The tag that says the most of the event. */
-static uint32_t tag_of(const struct kymo_pending_calls *p, const kymo_event_call *e)
-{
-    uint32_t depth = kymo_call_stack_depth(&p->stack);
-    if (kymo_call_begins(e->kind)
-            ? e->depth != depth + 1
-            : e->depth != depth || p->stack.scripts.len == 0 ||
-                  p->stack.scripts.data[p->stack.scripts.len - 1] != e->script)
-        return KYMO_FILE_CALL_GENERAL;
-    return usual_tags[e->kind];
-}
-
-/* A function by its place among those of the group, from 1; 0 and its number when it is new. */
-static kymo_err put_function(struct kymo_pending_calls *p, unsigned char **to, uint32_t script)
-{
-    uint32_t at = script % KYMO_RECENT_FUNCTIONS;
-    uint32_t place;
-    if (p->recent[at].place && p->recent[at].script == script) {
-        *to = kymo_put_uleb(*to, p->recent[at].place);
-        return KYMO_OK;
-    }
-    if (kymo_id_map_find(&p->functions, 0, script, &place)) {
-        *to = kymo_put_uleb(*to, place + 1ull);
-    } else {
-        *to = kymo_put_uleb(kymo_put_uleb(*to, 0), script);
-        KYMO_TRY(kymo_id_map_add(&p->functions, 0, script, &place));
-    }
-    p->recent[at].script = script;
-    p->recent[at].place = place + 1;
     return KYMO_OK;
 }
 
-/* What the tag says of the stack. */
-static kymo_err apply(struct kymo_pending_calls *p, const kymo_event_call *e, uint32_t tag)
-{
-    if (tag == KYMO_FILE_CALL_GENERAL)
-        return kymo_call_stack_apply(&p->stack, e);
-    if (kymo_call_begins(e->kind))
-        return kymo_vec_push(&p->stack.scripts, e->script);
-    p->stack.scripts.len--;
-    return KYMO_OK;
-}
+/* ---- as a tracer wrote them ---- */
 
-/* Writes the event's bytes, CALL_BYTES_MAX at most, behind those before. */
-static kymo_err encode_call(struct kymo_pending_calls *p, const kymo_event_call *e,
-                            unsigned char **to)
+kymo_err kymo_recording_write_raw_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
 {
-    uint32_t tag = tag_of(p, e);
-    /* A thread's clock may be converted by other anchors than a moment ago. */
-    uint64_t time_ns = e->time_ns > p->time_ns ? e->time_ns : p->time_ns;
-    *to = kymo_put_uleb(*to, (time_ns - p->time_ns) << KYMO_FILE_CALL_TAG_BITS | tag);
-    p->time_ns = time_ns;
-    if (tag == KYMO_FILE_CALL_GENERAL) {
-        *to = kymo_put_uleb(*to, e->kind);
-        *to = kymo_put_uleb(*to, e->depth);
-        *to = kymo_put_uleb(*to, e->missing);
+    KYMO_TRY(kymo_writer_may_write(w));
+    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    kymo_err err = kymo_writer_put_calls(w, e);
+    /* Of the copy: the program may change its bytes. */
+    kymo_event_raw_calls kept = *e;
+    if (err == KYMO_OK && w->kept.is_on) {
+        kept.bytes = w->calls.bytes.data + w->calls.bytes.len - e->len;
+        err = kymo_open_calls_read(&w->kept.open_calls, &kept, NULL);
     }
-    if (tag == KYMO_FILE_CALL_GENERAL || kymo_call_begins(e->kind))
-        KYMO_TRY(put_function(p, to, e->script));
-    p->group.count++;
-    return apply(p, e, tag);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
-/* What most events are, at *to, as far as there is room: a time of two bytes, and a function of one
- * if a call begins. Stops before what is not. Returns how many it wrote.
- *
- * What the loop needs is in local variables, which no byte that it writes can change: so it stays
- * in registers. */
-static uint32_t encode_usual(struct kymo_pending_calls *p, const kymo_event_call *calls,
-                             uint32_t count, unsigned char **to, const unsigned char *end)
+/* ---- from events ---- */
+
+/* In ns, and as scripts: the number of a function is not 0. end: the position behind the bytes. */
+static kymo_event_raw_calls describe(uint32_t thread, const unsigned char *bytes, uint32_t len,
+                                     uint64_t end)
 {
-    struct kymo_call_stack *s = &p->stack;
-    uint32_t *const bottom = s->scripts.data;
-    if (bottom == NULL)
-        return 0; /* the first call makes the stack */
-    uint32_t *top = bottom + s->scripts.len;
-    const uint32_t *const full = bottom + s->scripts.cap;
-    uint32_t depth = kymo_call_stack_depth(s), n = 0;
-    uint64_t time_ns = p->time_ns;
-    unsigned char *restrict at = *to;
-    if (count > (size_t)(end - at) / 3)
-        count = (uint32_t)((size_t)(end - at) / 3);
-    for (; n < count; n++) {
-        const kymo_event_call *e = &calls[n];
-        uint64_t delta_ns = e->time_ns - time_ns;
-        if (delta_ns - 0x10 >= 0x800 - 0x10)
-            break;
-        if (e->kind == KYMO_TRACE_CALL || e->kind == KYMO_TRACE_RESUME) {
-            const struct kymo_recent_function *f = &p->recent[e->script % KYMO_RECENT_FUNCTIONS];
-            if (f->script != e->script || f->place - 1 >= 0x7f || e->depth != depth + 1 ||
-                top == full)
-                break;
-            at[2] = (unsigned char)f->place;
-            *top++ = e->script;
-            depth++;
-        } else {
-            if (!kymo_call_ends(e->kind) || e->depth != depth || top == bottom ||
-                top[-1] != e->script)
-                break;
-            top--;
-            depth--;
-        }
-        uint32_t word = (uint32_t)delta_ns << KYMO_FILE_CALL_TAG_BITS | usual_tags[e->kind];
-        at[0] = (unsigned char)(word | 0x80);
-        at[1] = (unsigned char)(word >> 7);
-        at += kymo_call_begins(e->kind) ? 3 : 2;
-        time_ns = e->time_ns;
-    }
-    s->scripts.len = (size_t)(top - bottom);
-    *to = at;
-    p->time_ns = time_ns;
-    p->group.count += n;
-    return n;
+    return (kymo_event_raw_calls){.thread = thread,
+                                  .len = len,
+                                  .bytes = bytes,
+                                  .first_script = UINT32_MAX,
+                                  .position = end - len,
+                                  .ns_per_tick = 1ull << 32,
+                                  .not_after_ns = KYMO_FILE_TIME_MAX};
 }
 
-static kymo_err append(struct kymo_pending_calls *p, const unsigned char *bytes, size_t len)
+static unsigned char *put_event(unsigned char *to, struct kymo_call_place *at,
+                                const kymo_event_call *call)
 {
-    p->group.bytes += (uint32_t)len;
-    memcpy(p->bytes.data + p->group_at, &p->group, sizeof p->group);
-    return kymo_bytes_append(&p->bytes, bytes, len);
+    int is_call = kymo_call_begins(call->kind) || kymo_call_ends(call->kind);
+    const struct kymo_call_event e = {call->time_ns, call->kind, call->depth,
+                                      is_call ? call->script + 1 : call->missing};
+    return kymo_call_put(to, at, &e, kymo_call_ends(call->kind));
 }
 
-kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_calls *e)
+static int is_possible(const kymo_event_call *e)
 {
-    struct kymo_pending_calls *p = &w->calls;
-    unsigned char bytes[1024];
-    for (uint32_t i = 0; i < e->count;) {
-        unsigned char *to = bytes;
-        KYMO_TRY(open_group(p, e->thread));
-        /* Several at a time, up to where the chunk ends; at least one, if chunks are tiny. */
-        size_t left = w->pending_bytes - p->bytes.len;
-        size_t room = p->bytes.len + 2 * CALL_BYTES_MAX >= w->pending_bytes ? CALL_BYTES_MAX
-                      : left < sizeof bytes                                 ? left
-                                                                            : sizeof bytes;
-        while (i < e->count && to + CALL_BYTES_MAX <= bytes + room) {
-            i += encode_usual(p, e->calls + i, e->count - i, &to, bytes + room - CALL_BYTES_MAX);
-            if (i < e->count)
-                KYMO_TRY(encode_call(p, &e->calls[i++], &to));
-        }
-        KYMO_TRY(append(p, bytes, (size_t)(to - bytes)));
-        if (p->bytes.len + CALL_BYTES_MAX >= w->pending_bytes)
-            KYMO_TRY(kymo_writer_close_calls(w));
-    }
-    return KYMO_OK;
+    int is_call = kymo_call_begins(e->kind) || kymo_call_ends(e->kind);
+    return e->kind <= KYMO_TRACE_STOP && e->time_ns <= KYMO_FILE_TIME_MAX &&
+           (!is_call || e->depth - 1 < KYMO_EVENT_CALL_DEPTH_MAX);
+}
+
+/* Writes the next events, BATCH at most. Returns the bytes. */
+static uint32_t put_events(unsigned char *bytes, const kymo_event_call *calls, uint32_t count)
+{
+    struct kymo_call_place at = {.clock = 0};
+    unsigned char *to = bytes;
+    for (uint32_t i = 0; i < count; i++)
+        to = put_event(to, &at, &calls[i]);
+    return (uint32_t)(to - bytes);
 }
 
 kymo_err kymo_recording_write_calls(kymo_recording_writer *w, const kymo_event_calls *e)
 {
-    KYMO_TRY(kymo_writer_may_write(w));
+    unsigned char bytes[BATCH * KYMO_CALL_BYTES_MAX];
     for (uint32_t i = 0; i < e->count; i++)
-        if (e->calls[i].kind > KYMO_TRACE_STOP || e->calls[i].depth > KYMO_EVENT_CALL_DEPTH_MAX)
+        if (!is_possible(&e->calls[i]))
             return KYMO_E_INVALID;
-    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
-    for (uint32_t i = 0; w->kept.is_on && i < e->count; i++)
-        KYMO_TRY(kymo_open_calls_take(&w->kept.open_calls, e->thread, &e->calls[i]));
-    kymo_err err = kymo_writer_put_calls(w, e);
-    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
+    for (uint32_t i = 0; i < e->count; i += BATCH) {
+        uint32_t n = e->count - i < BATCH ? e->count - i : BATCH;
+        uint32_t len = put_events(bytes, e->calls + i, n);
+        /* A byte that nobody has is in between: each group can be read without what is before. */
+        w->calls.position += len + 1ull;
+        kymo_event_raw_calls raw = describe(e->thread, bytes, len, w->calls.position);
+        KYMO_TRY(kymo_recording_write_raw_calls(w, &raw));
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_writer_put_open_calls(kymo_recording_writer *w, uint32_t thread,
+                                    const kymo_event_call *calls, uint32_t count,
+                                    const struct kymo_call_state *then)
+{
+    unsigned char bytes[BATCH * KYMO_CALL_BYTES_MAX + KYMO_CALL_SYNC_BYTES];
+    uint32_t done = 0;
+    do {
+        uint32_t n = count - done < BATCH ? count - done : BATCH;
+        uint32_t len = put_events(bytes, calls + done, n);
+        uint64_t end = 0;
+        done += n;
+        if (done == count && then->is_known) {
+            (void)kymo_call_put_sync(bytes + len, then->clock, kymo_call_state_depth(then));
+            len += KYMO_CALL_SYNC_BYTES;
+            end = then->position;
+        }
+        kymo_event_raw_calls raw = describe(thread, bytes, len, end);
+        KYMO_TRY(kymo_writer_put_calls(w, &raw));
+    } while (done < count);
+    return KYMO_OK;
 }

@@ -40,21 +40,11 @@ struct kymo_pending_rows {
     uint64_t id, address, count; /* of memory rows */
 };
 
-#define KYMO_RECENT_FUNCTIONS 256u
-
 /* An open chunk of traced calls. */
 struct kymo_pending_calls {
     kymo_bytes bytes;
     uint32_t groups;
-    struct kymo_file_call_group group; /* the open one */
-    size_t group_at;                   /* its offset */
-    uint64_t time_ns;                  /* of its last event */
-    struct kymo_call_stack stack;
-    kymo_id_map functions; /* of the group, in the order of their first calls */
-    /* Of some functions, by the low bits of their numbers: the place among these + 1; 0: none. */
-    struct kymo_recent_function {
-        uint32_t script, place;
-    } recent[KYMO_RECENT_FUNCTIONS];
+    uint64_t position; /* of the calls that are written from events */
 };
 
 struct kymo_recording_writer {
@@ -135,10 +125,15 @@ kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_put_chunk(kymo_recording_writer *w, enum kymo_chunk_type type,
                                kymo_bytes *payload, int compress);
-/* recording_write_calls.c, recording_write_rows.c: writes calls, a marker, or a label, that are
- * kept already. */
+/* recording_write_calls.c: a group of calls as it is, with a copy of its bytes. */
 KYMO_NODISCARD
-kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_calls *e);
+kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e);
+/* The same, of calls that run. What comes next of the thread goes on where `then` is. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_open_calls(kymo_recording_writer *w, uint32_t thread,
+                                    const kymo_event_call *calls, uint32_t count,
+                                    const struct kymo_call_state *then);
+/* recording_write_rows.c: writes a marker, or a label, that is kept already. */
 KYMO_NODISCARD
 kymo_err kymo_writer_put_marker(kymo_recording_writer *w, const kymo_event_marker *e);
 KYMO_NODISCARD

@@ -189,13 +189,21 @@ static void seal(uint8_t *data, size_t len)
     }
 }
 
+/* Calls are only counted exactly if somebody takes them. */
+static kymo_err take_calls(void *ctx, const kymo_event_calls *e)
+{
+    (void)ctx;
+    (void)e;
+    return KYMO_OK;
+}
+
 /* What a reader delivers, a writer takes, and a reader reads again without anything to complain. */
 static void copy(const uint8_t *data, size_t len, unsigned flags)
 {
     kymo_recording_writer *writer = NULL;
     kymo_recording_report first, second;
     kymo_error detail;
-    const kymo_event_handler no_events = {0};
+    const kymo_event_handler no_events = {.calls = take_calls};
     int fd = memfd_create("copy", MFD_CLOEXEC);
     require(fd >= 0 && kymo_recording_writer_create(fd, flags, &writer) == KYMO_OK);
     if (kymo_recording_read_memory(data, len, 0, &kymo_recording_write_handler, writer, &first,

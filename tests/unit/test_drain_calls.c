@@ -3,22 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer/call_units.h"
 #include "buffer/drain.h"
 #include "kymo/trace_abi.h"
 #include "mark_fixture.h"
 #include "unit.h"
 
-enum { CALLS = 4096, FUNCTIONS = 64 };
+enum { BYTES = 1 << 20, FUNCTIONS = 256 };
 
 static struct {
     struct fixture f;
     kymo_drain *drain;
-    struct kymo_drain_call call[CALLS];
-    uint32_t thread[CALLS];
-    uint32_t calls;
+    unsigned char bytes[BYTES]; /* of calls, as they came */
+    uint32_t len, groups;
+    struct kymo_drain_calls group; /* the last one */
     struct kymo_drain_function function[FUNCTIONS];
     char name[FUNCTIONS][KYMO_FUNCTION_NAME_MAX + 1], file[FUNCTIONS][KYMO_FUNCTION_FILE_MAX + 1];
     uint32_t functions;
+    uint32_t functions_before_calls; /* so many when the first call came */
     uint32_t ended;
 } t;
 
@@ -51,14 +53,27 @@ static kymo_err on_function(void *c, const struct kymo_drain_function *f)
     return KYMO_OK;
 }
 
-static kymo_err on_calls(void *c, uint32_t thread, const struct kymo_drain_call *calls, uint32_t n)
+static int is_told(uint32_t number)
+{
+    for (uint32_t i = 0; i < t.functions; i++)
+        if (t.function[i].number == number)
+            return 1;
+    return 0;
+}
+
+static kymo_err on_calls(void *c, const struct kymo_drain_calls *calls)
 {
     (void)c;
-    assert_true(n > 0);
-    for (uint32_t i = 0; i < n; i++) {
-        t.thread[t.calls % CALLS] = thread;
-        t.call[t.calls++ % CALLS] = calls[i];
-    }
+    assert_true(calls->len > 0 && calls->len <= BYTES - t.len);
+    assert_int_equal(calls->position, t.len);
+    assert_true(calls->ns_per_tick > 0);
+    assert_true(calls->not_before_ns <= calls->clock_ns && calls->clock_ns <= calls->not_after_ns);
+    if (t.len == 0)
+        t.functions_before_calls = t.functions;
+    memcpy(t.bytes + t.len, calls->bytes, calls->len);
+    t.len += calls->len;
+    t.groups++;
+    t.group = *calls;
     return KYMO_OK;
 }
 
@@ -86,14 +101,28 @@ static struct kymo_stream_writer stream_of_calls(void)
     return (struct kymo_stream_writer){.kind = KYMO_STREAM_CALLS};
 }
 
-static void put_call(const struct mark_writer *w, struct kymo_stream_writer *s, uint32_t event,
-                     uint32_t function)
+/* A unit of a call, with the function that is called. */
+static void put_call(const struct mark_writer *w, struct kymo_stream_writer *s, uint32_t function)
 {
-    struct kymo_record_call *r =
-        kymo_stream_reserve(s, t.f.session, &t.f.plan, w->number, sizeof *r);
-    assert_non_null(r);
-    *r = (struct kymo_record_call){kymo_clock_now(KYMO_CLOCK_MONOTONIC), event, function};
-    kymo_stream_publish(s, sizeof *r);
+    unsigned char *to =
+        kymo_stream_reserve(s, t.f.session, &t.f.plan, w->number, KYMO_CALL_BEGIN_BYTES);
+    assert_non_null(to);
+    (void)kymo_call_put_word(to, function << 16 | KYMO_TRACE_CALL);
+    kymo_stream_publish(s, KYMO_CALL_BEGIN_BYTES);
+}
+
+static uint32_t calls_read(void)
+{
+    return t.len / KYMO_CALL_BEGIN_BYTES;
+}
+
+/* The function of the i-th call that came. */
+static uint32_t function_at(uint32_t i)
+{
+    uint32_t word;
+    assert_true(i < calls_read());
+    memcpy(&word, t.bytes + (size_t)i * KYMO_CALL_BEGIN_BYTES, sizeof word);
+    return word >> 16;
 }
 
 static void put_function(struct mark_writer *w, uint32_t number, const char *name, const char *file)
@@ -130,26 +159,41 @@ static void calls_and_functions_come_as_they_were_written(void **state)
     struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
     struct kymo_stream_writer s = stream_of_calls();
     put_function(&w, 1, "Shop.open", "/srv/shop.py");
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 1);
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_YIELD, KYMO_CALL_DEPTH_MAX), 1);
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_GAP, 0), 12345);
+    put_call(&w, &s, 1);
+    put_call(&w, &s, 65535);
     rounds(3);
     assert_int_equal(t.functions, 1);
     assert_string_equal(t.name[0], "Shop.open");
     assert_string_equal(t.file[0], "/srv/shop.py");
     assert_int_equal(t.function[0].number, 1);
     assert_int_equal(t.function[0].first_line, 7);
-    assert_int_equal(t.calls, 3);
-    assert_int_equal(t.call[0].kind, KYMO_TRACE_CALL);
-    assert_int_equal(t.call[0].depth, 1);
-    assert_int_equal(t.call[0].function, 1);
-    assert_true(t.call[0].time_ns != 0 && t.call[0].time_ns <= t.call[1].time_ns);
-    assert_int_equal(t.call[1].kind, KYMO_TRACE_YIELD);
-    assert_int_equal(t.call[1].depth, KYMO_CALL_DEPTH_MAX);
-    assert_int_equal(t.call[2].kind, KYMO_TRACE_GAP);
-    assert_int_equal(t.call[2].missing, 12345);
-    assert_int_equal(t.call[2].function, 0);
+    assert_int_equal(calls_read(), 2);
+    assert_int_equal(function_at(0), 1);
+    assert_int_equal(function_at(1), 65535);
     assert_int_equal(lost(KYMO_LOSS_CORRUPT), 0);
+}
+
+/* What was written between two rounds has a clock of these. */
+static void a_group_has_the_clock_of_its_time(void **state)
+{
+    (void)state;
+    struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
+    struct kymo_stream_writer s = stream_of_calls();
+    put_call(&w, &s, 1);
+    rounds(2);
+    uint64_t before_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    rounds(1);
+    put_call(&w, &s, 1);
+    rounds(1);
+    uint64_t after_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    assert_int_equal(calls_read(), 1);
+    rounds(1);
+    assert_int_equal(calls_read(), 2);
+    /* The session's clock is this one. */
+    assert_int_equal(t.group.clock, t.group.clock_ns);
+    assert_int_equal(t.group.ns_per_tick, 1ull << 32);
+    assert_true(t.group.clock_ns >= before_ns && t.group.clock_ns <= after_ns);
+    assert_true(t.group.not_after_ns >= after_ns);
 }
 
 /* The slot that comes later has met the function first. */
@@ -159,21 +203,27 @@ static void a_function_of_another_stream_is_known_in_time(void **state)
     struct mark_writer first = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
     struct mark_writer second = mark_thread(&t.f, 12, 0);
     struct kymo_stream_writer s = stream_of_calls();
+    uint32_t seen = 0;
     rounds(1);
     for (uint32_t i = 1; i <= 100; i++) {
         put_function(&second, i, "f", "");
-        put_call(&first, &s, kymo_call_event(KYMO_TRACE_CALL, i), i);
+        put_call(&first, &s, i);
         rounds(1);
+        for (; seen < calls_read(); seen++)
+            assert_true(is_told(function_at(seen)));
     }
+    assert_true(seen >= 98);
     /* One more, and the thread that calls it ends at once. */
     put_function(&second, 101, "f", "");
-    put_call(&first, &s, kymo_call_event(KYMO_TRACE_CALL, 101), 101);
+    put_call(&first, &s, 101);
     mark_thread_end(&first);
-    rounds(3);
+    while (calls_read() < 101)
+        rounds(1);
+    assert_true(is_told(101));
+    rounds(1);
     assert_int_equal(t.ended, 1);
-    assert_int_equal(t.calls, 101);
-    for (uint32_t i = 0; i < t.calls; i++)
-        assert_int_equal(t.call[i].function, i + 1);
+    for (uint32_t i = 0; i < 101; i++)
+        assert_int_equal(function_at(i), i + 1);
 }
 
 static void the_last_round_reads_functions_first(void **state)
@@ -183,10 +233,10 @@ static void the_last_round_reads_functions_first(void **state)
     struct mark_writer second = mark_thread(&t.f, 12, 0);
     struct kymo_stream_writer s = stream_of_calls();
     put_function(&second, 1, "f", "");
-    put_call(&first, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 1);
+    put_call(&first, &s, 1);
     assert_int_equal(kymo_drain_finish(t.drain, kymo_clock_ns(CLOCK_MONOTONIC)), KYMO_OK);
-    assert_int_equal(t.calls, 1);
-    assert_int_equal(t.call[0].function, 1);
+    assert_int_equal(calls_read(), 1);
+    assert_int_equal(t.functions_before_calls, 1);
     assert_int_equal(t.ended, 2);
 }
 
@@ -196,33 +246,29 @@ static void no_call_is_lost_or_told_twice(void **state)
     (void)state;
     struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
     struct kymo_stream_writer s = stream_of_calls();
-    enum { ALL = 20000 };
-    uint32_t seen = 0;
+    enum { ALL = 60000 };
     for (uint32_t i = 0; i < ALL; i++) {
-        put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, i + 1), 0);
-        if (i % 1000 != 999)
-            continue;
-        rounds(1);
-        for (; seen < t.calls; seen++)
-            assert_int_equal(t.call[seen % CALLS].depth, seen + 1);
+        put_call(&w, &s, i + 1);
+        if (i % 3000 == 2999)
+            rounds(1);
     }
+    assert_true(calls_read() >= ALL / 2);
     mark_thread_end(&w);
     rounds(3);
-    for (; seen < t.calls; seen++)
-        assert_int_equal(t.call[seen % CALLS].depth, seen + 1);
-    assert_int_equal(t.calls, ALL);
+    assert_int_equal(calls_read(), ALL);
+    for (uint32_t i = 0; i < ALL; i++)
+        assert_int_equal(function_at(i), i + 1);
     assert_int_equal(lost(KYMO_LOSS_CORRUPT), 0);
 }
 
 /* The begin of a call that its thread may still take back. */
-static void hold_call(const struct mark_writer *w, struct kymo_stream_writer *s, uint32_t depth)
+static void hold_call(const struct mark_writer *w, struct kymo_stream_writer *s, uint32_t function)
 {
-    struct kymo_record_call *r =
-        kymo_stream_reserve(s, t.f.session, &t.f.plan, w->number, sizeof *r);
-    assert_non_null(r);
-    *r = (struct kymo_record_call){kymo_clock_now(KYMO_CLOCK_MONOTONIC),
-                                   kymo_call_event(KYMO_TRACE_CALL, depth), 0};
-    kymo_stream_hold(s, sizeof *r);
+    unsigned char *to =
+        kymo_stream_reserve(s, t.f.session, &t.f.plan, w->number, KYMO_CALL_BEGIN_BYTES);
+    assert_non_null(to);
+    (void)kymo_call_put_word(to, function << 16 | KYMO_TRACE_CALL);
+    kymo_stream_hold(s, KYMO_CALL_BEGIN_BYTES);
 }
 
 static void what_is_held_back_comes_when_it_stays(void **state)
@@ -230,21 +276,22 @@ static void what_is_held_back_comes_when_it_stays(void **state)
     (void)state;
     struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
     struct kymo_stream_writer s = stream_of_calls();
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 0);
+    put_call(&w, &s, 1);
     hold_call(&w, &s, 2);
     rounds(3);
-    assert_int_equal(t.calls, 1);
-    kymo_stream_take_back(&s, sizeof(struct kymo_record_call));
-    hold_call(&w, &s, 2);
-    kymo_stream_release(&s);
+    assert_int_equal(calls_read(), 1);
+    kymo_stream_take_back(&s, KYMO_CALL_BEGIN_BYTES);
     hold_call(&w, &s, 3);
+    kymo_stream_release(&s);
+    hold_call(&w, &s, 4);
     rounds(3);
-    assert_int_equal(t.calls, 2);
+    assert_int_equal(calls_read(), 2);
     /* The thread ends inside of it. */
     mark_thread_end(&w);
     rounds(3);
-    assert_int_equal(t.calls, 3);
-    assert_int_equal(t.call[2].depth, 3);
+    assert_int_equal(calls_read(), 3);
+    assert_int_equal(function_at(1), 3);
+    assert_int_equal(function_at(2), 4);
     assert_int_equal(lost(KYMO_LOSS_CORRUPT), 0);
 }
 
@@ -252,7 +299,6 @@ static void what_makes_no_sense_is_counted(void **state)
 {
     (void)state;
     struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
-    struct kymo_stream_writer s = stream_of_calls();
     static const struct kymo_record_function wrong[] = {
         {.name_len = 1}, /* beyond its record */
         {.file_len = KYMO_FUNCTION_FILE_MAX + 1},
@@ -267,14 +313,29 @@ static void what_makes_no_sense_is_counted(void **state)
     put_function(&w, KYMO_FUNCTION_NUMBER_MAX + 1, "too many", "");
     put_function(&w, 2, "twice", "");
     put_function(&w, 2, "twice", "");
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 3); /* which was not announced */
-    put_call(&w, &s, KYMO_TRACE_CALL, 1);                     /* no event: the block is given up */
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 2);
     rounds(3);
     assert_int_equal(t.functions, 1);
-    assert_int_equal(t.calls, 1);
-    assert_int_equal(t.call[0].function, 0);
-    assert_int_equal(lost(KYMO_LOSS_CORRUPT), 8);
+    assert_int_equal(lost(KYMO_LOSS_CORRUPT), 7);
+}
+
+/* A program may have written over its slot and its blocks: nothing beyond them is read, and the
+ * rounds end. */
+static void broken_streams_are_bounded(void **state)
+{
+    (void)state;
+    struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
+    struct kymo_stream_writer s = stream_of_calls();
+    struct kymo_thread_slot *slot = kymo_session_slot(t.f.session, &t.f.plan, w.number);
+    static const uint32_t wrong[] = {UINT32_MAX, 1u << 31, 0};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put_call(&w, &s, 1);
+        slot->streams[KYMO_STREAM_CALLS].last = wrong[i];
+        rounds(3);
+    }
+    s.block->head = UINT32_MAX;
+    rounds(3);
+    assert_true(lost(KYMO_LOSS_CORRUPT) > 0);
+    assert_true(calls_read() <= 3);
 }
 
 int main(void)
@@ -282,11 +343,13 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(calls_and_functions_come_as_they_were_written),
+        TEST(a_group_has_the_clock_of_its_time),
         TEST(a_function_of_another_stream_is_known_in_time),
         TEST(the_last_round_reads_functions_first),
         TEST(no_call_is_lost_or_told_twice),
         TEST(what_is_held_back_comes_when_it_stays),
         TEST(what_makes_no_sense_is_counted),
+        TEST(broken_streams_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

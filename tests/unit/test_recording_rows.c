@@ -17,7 +17,15 @@
 
 #define NONE KYMO_EVENT_NONE
 
-static const kymo_event_handler no_events;
+/* Calls are only counted exactly if somebody takes them. */
+static kymo_err take_calls(void *ctx, const kymo_event_calls *e)
+{
+    (void)ctx;
+    (void)e;
+    return KYMO_OK;
+}
+
+static const kymo_event_handler no_events = {.calls = take_calls};
 
 static uint64_t damaged_chunks(const kymo_bytes *start, uint32_t type, const void *payload,
                                size_t len, kymo_str *text)
@@ -154,8 +162,8 @@ static void older_readers_may_skip_it(void **state)
             seen |= header.type >= 32 ? 1u << (header.type - 32) : 0;
         }
     }
-    /* The sample has each kind: 32 to 35, and 38 to 54. */
-    assert_int_equal(seen, 0xf | 0x1ffff << 6);
+    /* The sample has each kind: 32 to 35, and 38 to 55 but for 54, which is written no more. */
+    assert_int_equal(seen, 0xf | 0x2ffff << 6);
     kymo_bytes_deinit(&file);
 }
 

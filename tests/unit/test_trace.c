@@ -4,6 +4,7 @@
 
 #include "kymo/trace_abi.h"
 #include "mark_process.h"
+#include "recording/recording_calls.h"
 
 static const struct kymo_trace_calls *calls;
 
@@ -21,29 +22,51 @@ static int close_traced(void **state)
     return close_process(state);
 }
 
-/* The calling thread's i-th event. */
-static struct kymo_record_call call_at(uint32_t i)
+enum { EVENTS = 1 << 18 };
+
+/* What a reader makes of the calling thread's stream; times are its clock. */
+static struct {
+    struct kymo_call_reader reader;
+    struct kymo_call_state state;
+    kymo_event_call events[EVENTS];
+    uint32_t count;
+} told;
+
+static void read_block(const struct kymo_block *b)
 {
+    const kymo_event_raw_calls group = {.len = (uint32_t)(b->head - sizeof *b),
+                                        .bytes = b + 1,
+                                        .position = told.state.position,
+                                        .ns_per_tick = 1ull << 32,
+                                        .not_after_ns = 1ull << 62};
+    kymo_call_reader_begin(&told.reader, &told.state, &group);
+    for (uint32_t n = 1; n; told.count += n)
+        assert_int_equal(
+            kymo_call_reader_next(&told.reader, told.events + told.count, EVENTS - told.count, &n),
+            KYMO_OK);
+}
+
+static void read_calls(void)
+{
+    kymo_call_state_deinit(&told.state);
+    told.count = 0;
     uint32_t number = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
-    for (; number; number = kymo_session_block(fixture.session, &fixture.plan, number - 1)->next) {
+    while (number) {
         const struct kymo_block *b = kymo_session_block(fixture.session, &fixture.plan, number - 1);
-        uint32_t here = (uint32_t)(b->head - sizeof *b) / (uint32_t)sizeof(struct kymo_record_call);
-        if (i < here)
-            return ((const struct kymo_record_call *)(const void *)(b + 1))[i];
-        i -= here;
+        read_block(b);
+        number = b->next;
     }
-    fail_msg("there is no such event");
-    return (struct kymo_record_call){0};
 }
 
 static void check_call(uint32_t i, uint32_t kind, uint32_t depth, uint32_t function)
 {
-    struct kymo_record_call r = call_at(i);
-    assert_true(r.event & KYMO_CALL_IS_EVENT);
-    assert_int_equal(kymo_call_kind(r.event), kind);
-    assert_int_equal(kymo_call_depth(r.event), depth);
-    assert_int_equal(r.function, function);
-    assert_true(i == 0 || r.clock >= call_at(i - 1).clock);
+    read_calls();
+    assert_true(i < told.count);
+    const kymo_event_call *e = &told.events[i];
+    assert_int_equal(e->kind, kind);
+    assert_int_equal(e->depth, depth);
+    assert_int_equal(kind < KYMO_TRACE_GAP ? e->script : e->missing, function);
+    assert_true(i == 0 || e->time_ns >= e[-1].time_ns);
 }
 
 static void a_thread_tells_of_what_runs_first(void **state)
@@ -125,23 +148,27 @@ static void what_finds_no_room_is_counted_and_told(void **state)
 {
     (void)state;
     const uint64_t *lost = &fixture.session->lost[KYMO_LOSS_CALL];
-    uint32_t told = 0;
+    uint32_t made = 0;
     assert_int_equal(calls->begin(), 1);
-    for (; *lost == 0; told++)
-        (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
+    for (; *lost == 0; made++)
+        (void)calls->event(made % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     for (int i = 0; i < 99; i++)
-        (void)calls->event(told++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
+        (void)calls->event(made++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     assert_int_equal(*lost, 100);
     /* The reader gives a block back. */
     struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
     uint32_t first = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
     kymo_block_give(fixture.session, &fixture.plan, first - 1);
-    (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 5);
-    const struct kymo_record_call *r = (const void *)((const char *)w->block + sizeof *w->block);
-    assert_int_equal(kymo_call_kind(r[0].event), KYMO_TRACE_GAP);
-    assert_int_equal(r[0].function, 100);
-    assert_int_equal(r[1].function, 5);
-    assert_int_equal(kymo_call_depth(r[1].event), 1);
+    (void)calls->event(made % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 5);
+    kymo_call_state_deinit(&told.state);
+    told.count = 0;
+    read_block(w->block);
+    assert_int_equal(told.count, 2);
+    assert_int_equal(told.events[0].kind, KYMO_TRACE_GAP);
+    assert_int_equal(told.events[0].missing, 100);
+    assert_int_equal(told.events[1].depth, 1);
+    if (told.events[1].kind == KYMO_TRACE_OPEN)
+        assert_int_equal(told.events[1].script, 5);
     assert_int_equal(*lost, 100);
 }
 
@@ -162,7 +189,7 @@ static void short_calls_make_room_for_long_ones(void **state)
 {
     (void)state;
     const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
-    uint32_t made = 0, events = 0, kept[4] = {0}, running = 0, depth = 0;
+    uint32_t made = 0, kept[4] = {0}, running = 0, depth = 0;
     assert_int_equal(calls->begin(), 1);
     (void)calls->event(KYMO_TRACE_CALL, OUTER);
     for (; *left_out < 100; made++)
@@ -176,20 +203,16 @@ static void short_calls_make_room_for_long_ones(void **state)
     (void)calls->event(KYMO_TRACE_RETURN, OUTER);
     assert_int_equal(fixture.session->lost[KYMO_LOSS_CALL], 0);
 
-    uint32_t number = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
-    for (; number; number = kymo_session_block(fixture.session, &fixture.plan, number - 1)->next)
-        events += (uint32_t)(kymo_session_block(fixture.session, &fixture.plan, number - 1)->head -
-                             sizeof(struct kymo_block)) /
-                  (uint32_t)sizeof(struct kymo_record_call);
-    for (uint32_t i = 0; i < events; i++) {
-        struct kymo_record_call r = call_at(i);
-        int begins = kymo_call_kind(r.event) == KYMO_TRACE_CALL;
+    read_calls();
+    for (uint32_t i = 0; i < told.count; i++) {
+        const kymo_event_call *e = &told.events[i];
+        int begins = e->kind == KYMO_TRACE_CALL;
         depth += (uint32_t)begins;
-        assert_int_equal(kymo_call_depth(r.event), depth);
-        assert_true(begins || running == r.function || r.function == OUTER);
-        running = begins ? r.function : OUTER;
+        assert_int_equal(e->depth, depth);
+        assert_true(begins || running == e->script || e->script == OUTER);
+        running = begins ? e->script : OUTER;
         depth -= (uint32_t)!begins;
-        kept[r.function] += (uint32_t)begins;
+        kept[e->script] += (uint32_t)begins;
     }
     assert_int_equal(depth, 0);
     assert_int_equal(kept[OUTER], 1);
@@ -212,12 +235,15 @@ static void only_what_nothing_follows_is_left_out(void **state)
     make_call(SHORT, 0);
     (void)calls->event(KYMO_TRACE_RETURN, OUTER);
     assert_int_equal(*left_out, had + 1);
-    assert_int_equal(w->used, before + 2 * sizeof(struct kymo_record_call));
+    assert_true(w->used >= before + KYMO_CALL_BEGIN_BYTES + KYMO_CALL_END_BYTES);
     assert_int_equal(w->block->head, w->used);
+    read_calls();
+    assert_int_equal(told.events[told.count - 2].script, OUTER);
+    assert_int_equal(told.events[told.count - 1].script, OUTER);
     /* One that runs is behind what readers see, until it goes on. */
     (void)calls->event(KYMO_TRACE_CALL, OUTER);
-    assert_int_equal(w->block->head + sizeof(struct kymo_record_call), w->used);
-    assert_int_equal(w->block->held, sizeof(struct kymo_record_call));
+    assert_true(w->block->held >= KYMO_CALL_BEGIN_BYTES);
+    assert_int_equal(w->block->head + w->block->held, w->used);
     assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
     assert_int_equal(w->block->head, w->used);
     assert_int_equal(w->block->held, 0);
@@ -280,11 +306,60 @@ static void other_versions_and_processes_get_nothing(void **state)
     assert_true(*calls->epoch != 0);
 }
 
+static uint64_t now(void)
+{
+    return kymo_process_clock(kymo_process_state);
+}
+
+static void wait_ticks(uint64_t ticks)
+{
+    for (uint64_t begin = now(); now() - begin < ticks;) {
+    }
+}
+
+/* With more time in between than a unit has room for, and with functions of more than 16 bits. */
+static void any_event_comes_back(void **state)
+{
+    (void)state;
+    static const uint32_t functions[] = {1, 127, 128, 65535, 65536, KYMO_FUNCTION_NUMBER_MAX};
+    static const uint64_t ticks[] = {0, 1u << 13, 1u << 16, 1u << 24, 3u << 25};
+    uint64_t least[EVENTS / 4096], most[EVENTS / 4096];
+    uint32_t made = 0;
+    assert_int_equal(calls->begin(), 1);
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+            wait_ticks(f == 0 ? ticks[i] : 0);
+            least[made] = now();
+            (void)calls->event(f % 2 ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL, functions[f]);
+            most[made++] = now();
+        }
+    uint32_t deepest = made;
+    for (uint32_t i = deepest; i > 0; i--) {
+        least[made] = now();
+        (void)calls->event(i % 2 ? KYMO_TRACE_UNWIND : KYMO_TRACE_YIELD, 0);
+        most[made++] = now();
+    }
+    read_calls();
+    assert_int_equal(told.count, made);
+    for (uint32_t i = 0; i < made; i++) {
+        const kymo_event_call *e = &told.events[i];
+        uint32_t place = i < deepest ? i : made - 1 - i;
+        uint32_t f = place % (uint32_t)(sizeof functions / sizeof *functions);
+        assert_true(e->time_ns >= least[i] && e->time_ns <= most[i]);
+        assert_int_equal(e->depth, place + 1);
+        assert_int_equal(e->script, functions[f]);
+        assert_int_equal(e->kind, i < deepest    ? (f % 2 ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL)
+                                  : e->depth % 2 ? KYMO_TRACE_UNWIND
+                                                 : KYMO_TRACE_YIELD);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_traced, close_traced)
     const struct CMUnitTest tests[] = {
         TEST(a_thread_tells_of_what_runs_first),
+        TEST(any_event_comes_back),
         TEST(deeper_calls_are_counted_alone),
         TEST(functions_have_numbers),
         TEST(a_thread_is_named),
