@@ -196,6 +196,22 @@ static kymo_err read_any(struct kymo_call_reader *c, kymo_event_call *e, int *ha
 
 /* ---- what most events are ---- */
 
+/* How many events can follow that are within a unit's ticks of each other, and whose times need no
+ * look at what they must lie between, nor more than 64 bits. */
+static uint64_t regular_times(const struct kymo_call_reader *c)
+{
+    const kymo_event_raw_calls *g = &c->group;
+    const struct kymo_call_state *s = c->state;
+    const uint64_t ticks = s->clock - g->clock, ticks_end = 1ull << 31;
+    if (g->ns_per_tick == 0 || g->ns_per_tick > 1ull << 32 || ticks >= ticks_end ||
+        time_of(g, s->clock, 0) < s->time_ns || g->not_after_ns < s->time_ns)
+        return 0;
+    /* Less than 2^31 ns, so less than 2^63. */
+    uint64_t left_ns = g->not_after_ns - s->time_ns, most_ns = (1u << 31) - 1;
+    uint64_t left = ((left_ns < most_ns ? left_ns : most_ns) << 32) / g->ns_per_tick;
+    return (left < ticks_end - ticks ? left : ticks_end - ticks) / KYMO_CALL_TICKS_END;
+}
+
 /* A call of a function that was called a moment ago, or the end of a known call. Stops before what
  * is not. Returns how many it read.
  *
@@ -212,20 +228,24 @@ static uint32_t read_usual(struct kymo_call_reader *c, kymo_event_call *restrict
     const uint32_t *const full =
         bottom + (s->scripts.cap < depth_left ? s->scripts.cap : depth_left);
     const size_t room = kymo_reader_left(&c->bytes) / KYMO_CALL_BEGIN_BYTES;
-    if (most > room)
-        most = (uint32_t)room;
-    const kymo_event_raw_calls group = c->group;
+    const uint64_t regular = regular_times(c);
+    const uint64_t clock_ns = c->group.clock_ns, ns_per_tick = c->group.ns_per_tick;
+    const struct kymo_recent_script *const recent = c->recent;
     const unsigned char *at = c->bytes.at;
     uint32_t *top = bottom + s->scripts.len;
-    uint32_t depth = kymo_call_state_depth(s), n = 0;
-    uint64_t clock = s->clock, time_ns = s->time_ns;
-    for (; n < most; n++) {
+    uint32_t depth = kymo_call_state_depth(s);
+    uint64_t ticks = s->clock - c->group.clock;
+    kymo_event_call *e = events;
+    if (most > room)
+        most = (uint32_t)room;
+    if (most > regular)
+        most = (uint32_t)regular;
+    for (const kymo_event_call *end = events + most; e < end; e++) {
         uint32_t word;
         memcpy(&word, at, sizeof word);
         uint32_t tag = word & KYMO_CALL_TAG_MASK;
-        kymo_event_call *e = &events[n];
         if (tag < KYMO_CALL_TAG_OTHER) {
-            const struct kymo_recent_script *f = &c->recent[(word >> 16) % KYMO_SCRIPTS_RECENT];
+            const struct kymo_recent_script *f = &recent[(word >> 16) % KYMO_SCRIPTS_RECENT];
             if (f->number != word >> 16 || f->number == 0 || top >= full)
                 break;
             e->script = *top++ = f->script;
@@ -238,17 +258,17 @@ static uint32_t read_usual(struct kymo_call_reader *c, kymo_event_call *restrict
             e->depth = depth--;
             at += KYMO_CALL_END_BYTES;
         }
-        clock += (word & 0xffff) >> KYMO_CALL_TAG_BITS;
-        time_ns = time_of(&group, clock, time_ns);
-        e->time_ns = time_ns;
+        ticks += (word & 0xffff) >> KYMO_CALL_TAG_BITS;
+        e->time_ns = clock_ns + (ticks * ns_per_tick >> 32);
         e->kind = tag;
         e->missing = 0;
     }
+    if (e > events)
+        s->time_ns = e[-1].time_ns;
     s->scripts.len = (size_t)(top - bottom);
-    s->clock = clock;
-    s->time_ns = time_ns;
+    s->clock = c->group.clock + ticks;
     c->bytes.at = at;
-    return n;
+    return (uint32_t)(e - events);
 }
 
 /* ---- all ---- */
