@@ -68,7 +68,8 @@ struct kymo_trace_calls {
     int (*is_wanted)(uint32_t language);
     /* The function's number in this epoch; 0: there is no room now, or no recorder. */
     uint32_t (*define)(const struct kymo_trace_function *function);
-    /* Of the calling thread, now; kind: enum kymo_trace_event. KYMO_TRACE_IS_NEW: nothing was
+    /* Of the calling thread, now; kind: enum kymo_trace_event. The function of one that ends a call
+     * is not looked at: it is that of the call which runs. KYMO_TRACE_IS_NEW: nothing was
      * recorded, since no event of this thread was before; call begin, tell of the calls that run by
      * KYMO_TRACE_OPEN, the outermost first, and then of this event again. A return from nothing is
      * ignored. */

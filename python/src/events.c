@@ -89,5 +89,5 @@ void tracer_leave_special(struct tracer *t, PyCodeObject *code, uint32_t kind, u
     if (word & TRACER_WATCHED)
         tracer_watch_end(t, code);
     if (!(word & TRACER_HIDDEN))
-        tracer_tell(t, kind, word & TRACER_NUMBER, key, 0);
+        tracer_tell(t, kind, 0, key, 0);
 }

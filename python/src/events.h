@@ -60,7 +60,7 @@ void tracer_enter_special(struct tracer *t, PyCodeObject *code, uint32_t kind, u
 void tracer_leave_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
                           uint32_t key);
 
-/* ---- calls of Python functions ---- */
+/* ---- calls of Python functions; what ends needs no number ---- */
 
 TRACER_INLINE void tracer_tell(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key,
                                int inside)
@@ -90,7 +90,7 @@ TRACER_INLINE void tracer_leave_code(struct tracer *t, PyCodeObject *code, uint3
     if (TRACER_UNLIKELY(word > TRACER_NUMBER))
         tracer_leave_special(t, code, kind, word, key);
     else
-        tracer_tell(t, kind, word, key, 0);
+        tracer_tell(t, kind, 0, key, 0);
 }
 
 /* ---- calls of others ---- */
@@ -106,23 +106,16 @@ TRACER_INLINE void tracer_enter_native(struct tracer *t, PyObject *callable, PyC
     uint32_t key = tracer_key(t);
     if (TRACER_UNLIKELY(!key) || tracer_is_left_out(t, caller, key))
         return;
-    uint32_t number = tracer_native_number(t, callable, key);
-    t->last_native = (struct tracer_last_native){callable, key, number};
-    tracer_tell(t, KYMO_TRACE_CALL, number, key, 0);
+    tracer_tell(t, KYMO_TRACE_CALL, tracer_native_number(t, callable, key), key, 0);
 }
 
 /* A return that is a thread's first event is of a call that nothing told of. */
-TRACER_INLINE void tracer_leave_native(struct tracer *t, PyObject *callable, PyCodeObject *caller,
-                                       uint32_t kind)
+TRACER_INLINE void tracer_leave_native(struct tracer *t, PyCodeObject *caller, uint32_t kind)
 {
     uint32_t key = tracer_key(t);
     if (TRACER_UNLIKELY(!key) || tracer_is_left_out(t, caller, key))
         return;
-    const struct tracer_last_native last = t->last_native;
-    uint32_t number = last.callable == callable && last.key == key
-                          ? last.number
-                          : tracer_native_number(t, callable, key);
-    if (TRACER_UNLIKELY(tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW))
+    if (TRACER_UNLIKELY(tracer_calls->event(kind, 0) == KYMO_TRACE_IS_NEW))
         tracer_tell_first(t, TRACER_NO_EVENT, 0, key, 0);
 }
 

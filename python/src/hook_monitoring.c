@@ -123,13 +123,13 @@ EVENT(on_native_return)
     passing = NULL;
     if (!tracer_is_native(args[2]))
         return;
-    tracer_leave_native(t, args[2], (PyCodeObject *)args[0], KYMO_TRACE_RETURN);
+    tracer_leave_native(t, (PyCodeObject *)args[0], KYMO_TRACE_RETURN);
 }
 
 EVENT(on_native_raise)
 {
     if (tracer_is_native(args[2]))
-        tracer_leave_native(t, args[2], (PyCodeObject *)args[0], KYMO_TRACE_UNWIND);
+        tracer_leave_native(t, (PyCodeObject *)args[0], KYMO_TRACE_UNWIND);
 }
 
 EVENT(on_raise)

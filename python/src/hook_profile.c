@@ -112,7 +112,7 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         if (is_native)
-            tracer_leave_native(t, arg, code,
+            tracer_leave_native(t, code,
                                 what == PyTrace_C_RETURN ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
         break;
     default:

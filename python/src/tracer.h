@@ -44,12 +44,6 @@ struct tracer_options {
     unsigned int version; /* of include and exclude; of 16 bits */
 };
 
-/* What was called last, by any thread. It mostly is what returns next, and lives until it does. */
-struct tracer_last_native {
-    const PyObject *callable; /* only compared */
-    uint32_t key, number;
-};
-
 /* ---- watch.c: calls that mean more than a call ---- */
 
 enum tracer_watched {
@@ -68,7 +62,6 @@ struct tracer {
     struct tracer_options options;
     /* The place of a code object's word: the key in the upper half. -1: none yet. */
     Py_ssize_t extra_index;
-    struct tracer_last_native last_native;
     struct {
         struct tracer_native *rows;
         size_t used, size; /* a power of two */

@@ -83,6 +83,7 @@ void kymo_drain_destroy(kymo_drain *d)
     kymo_vec_deinit(&d->marks.fields);
     kymo_vec_deinit(&d->frames);
     kymo_vec_deinit(&d->functions);
+    kymo_vec_deinit(&d->calls);
     kymo_drain_clock_deinit(&d->clock);
     free(d);
 }

@@ -78,8 +78,7 @@ struct kymo_drain_function {
     const char *name, *file;
 };
 
-/* Of one thread, behind those before, as it wrote them: nothing in the bytes is checked, and the
- * program may change them. */
+/* Of one thread, behind those before, as it wrote them: nothing in the bytes is checked. */
 struct kymo_drain_calls {
     uint32_t thread;
     uint32_t len;

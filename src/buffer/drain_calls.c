@@ -127,8 +127,12 @@ kymo_err kymo_drain_read_calls(kymo_drain *d, struct kymo_slot_reader *slot, con
     if (head <= reader->pos)
         return KYMO_OK;
     struct kymo_drain_calls calls = describe(d, slot, is_live);
-    calls.bytes = block + reader->pos;
     calls.len = head - reader->pos;
+    /* A copy: the program may write over them at any time. */
+    d->calls.len = 0;
+    KYMO_TRY(kymo_vec_reserve(&d->calls, calls.len));
+    memcpy(d->calls.data, block + reader->pos, calls.len);
+    calls.bytes = d->calls.data;
     reader->pos = head;
     slot->calls_read += calls.len;
     return d->sink.calls ? d->sink.calls(d->sink.context, &calls) : KYMO_OK;

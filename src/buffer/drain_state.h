@@ -168,6 +168,7 @@ struct kymo_drain {
     struct kymo_drain_marks marks;
     struct kymo_drain_heap_totals heap_ended; /* of threads that have ended */
     KYMO_VEC(uint8_t) functions;              /* by number, a bit: the sink was told of it */
+    KYMO_VEC(char) calls;                     /* scratch: bytes of a block */
 };
 
 /* ---- drain.c ---- */

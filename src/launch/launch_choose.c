@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "memory/cgroup.h"
 #include "observe/kallsyms.h"
@@ -84,11 +83,7 @@ int kymo_launch_can_watch(const kymo_options *options)
 
 int kymo_launch_can_watch_process(pid_t pid)
 {
-    const struct kymo_perf_copies asked = {.period_ns = 1000000000, .stack_bytes = OFTEN_BYTES};
-    int fd = kymo_perf_open_copies(pid, &asked);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return kymo_perf_may_copy(pid, 0);
 }
 
 /* 5 % of the memory that the cgroup may use, if that is less than the default. */

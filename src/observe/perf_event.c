@@ -12,6 +12,8 @@
 
 #include "arch/perf_registers.h"
 
+#define PROBED_BYTES 4096u /* of a stack */
+
 static struct perf_event_attr task_clock(uint64_t period_ns, int with_kernel)
 {
     struct perf_event_attr attr;
@@ -107,6 +109,16 @@ int kymo_perf_open_copies(pid_t tid, const struct kymo_perf_copies *asked)
     attr.wakeup_watermark = UINT32_MAX;
     /* None before Linux 5.13: it would go on in the next image. */
     return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int kymo_perf_may_copy(pid_t pid, int with_kernel)
+{
+    const struct kymo_perf_copies asked = {
+        .period_ns = 1000000000, .stack_bytes = PROBED_BYTES, .with_kernel = with_kernel};
+    int fd = kymo_perf_open_copies(pid, &asked);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 int kymo_perf_open_tasks(pid_t tid)

@@ -40,6 +40,8 @@ struct kymo_perf_copies {
     int with_chain; /* and the callers that its frame pointers lead to */
 };
 int kymo_perf_open_copies(pid_t tid, const struct kymo_perf_copies *asked);
+/* Whether the kernel would, for this process (0: the calling one). If not, errno says why. */
+int kymo_perf_may_copy(pid_t pid, int with_kernel);
 /* One that counts nothing, and runs: its ring (perf_tasks.h) tells what the thread makes or maps,
  * and of execs. */
 int kymo_perf_open_tasks(pid_t tid);

@@ -333,13 +333,17 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
                                                     : KYMO_OK;
 }
 
-/* For an image without a pidfd: whether its process has ended. Does not use /proc, which needs a
- * descriptor: there may be none left. */
+int kymo_tree_is_gone(pid_t pid)
+{
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+/* For an image without a pidfd: whether its process has ended. */
 static int is_gone(const struct kymo_tree_image *image)
 {
     return image->end.fd < 0 &&
            (image->pid != image->tree->program || image->tree->watches_program) &&
-           kill(image->pid, 0) != 0 && errno == ESRCH;
+           kymo_tree_is_gone(image->pid);
 }
 
 kymo_err kymo_tree_round(kymo_tree *t)

@@ -9,14 +9,11 @@
  * has not our library in its environment, so all its children are, whatever they run: the kernel
  * tells of each (observe/perf_tasks.h), and each tenth of a second /proc does.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "observe/children.h"
 #include "observe/task.h"
@@ -27,7 +24,6 @@
 #define AWAITED_MAX 64u
 #define STARTED_MAX 4096u
 #define LOOK_NS 100000000ull /* between two looks at all of /proc that matters */
-#define PROBED_BYTES (16u << 10)
 /* A child that is to call exec does it within this time, in which it is looked at so often. */
 #define EXEC_NS 20000000ull
 #define LOOK_AGAIN_NS 1000000ull
@@ -47,16 +43,9 @@ static int may_watch(const kymo_tree *t, pid_t pid)
 {
     uint64_t program = 0;
     uint64_t loader = 0;
-    const struct kymo_perf_copies asked = {
-        .period_ns = t->config.period_ns,
-        .stack_bytes = PROBED_BYTES,
-        .with_kernel = t->config.access == KYMO_PERF_KERNEL,
-    };
     kymo_task_entries(pid, &program, &loader);
-    int fd = program && t->config.period_ns ? kymo_perf_open_copies(pid, &asked) : -1;
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return program && t->config.period_ns &&
+           kymo_perf_may_copy(pid, t->config.access == KYMO_PERF_KERNEL);
 }
 
 /* Whether an image that was found before is what the process runs. */
@@ -213,11 +202,6 @@ static int is_of_itself(const struct kymo_refusal *refusal)
     return refusal->reason == KYMO_REFUSAL_FILTER || refusal->reason == KYMO_REFUSAL_RECORDER;
 }
 
-static int is_gone(pid_t pid)
-{
-    return kill(pid, 0) != 0 && errno == ESRCH;
-}
-
 /* Any process may be named by the number of another namespace. */
 static int is_found(const kymo_tree *t, const struct kymo_tree_awaited *a, pid_t pid)
 {
@@ -248,7 +232,7 @@ static kymo_err look_at_awaited(kymo_tree *t, const struct kymo_tree_awaited *a,
     KYMO_TRY(look_for(t, a, &process));
     const int is_sampled = process != KYMO_EVENT_NONE;
     *is_done = is_sampled || now_ns >= a->since_ns + AWAIT_NS ||
-               (!a->is_foreign && is_gone((pid_t)a->refusal.pid));
+               (!a->is_foreign && kymo_tree_is_gone((pid_t)a->refusal.pid));
     if (!*is_done)
         return KYMO_OK;
     return kymo_refusals_add(&t->refusals, is_sampled ? process : a->writer, &a->refusal,
@@ -315,7 +299,7 @@ static kymo_err look_at_started(kymo_tree *t, const struct kymo_tree_started *s,
         return KYMO_OK;
     if (!is_young || s->child == s->parent || !runs_the_same(s->child, s->parent))
         KYMO_TRY(watch(t, s->child, &process));
-    *is_done = process != KYMO_EVENT_NONE || !is_young || is_gone(s->child);
+    *is_done = process != KYMO_EVENT_NONE || !is_young || kymo_tree_is_gone(s->child);
     if (!*is_done)
         look_at(t, now_ns + LOOK_AGAIN_NS);
     t->unwatched += *is_done && process == KYMO_EVENT_NONE && s->child != s->parent;

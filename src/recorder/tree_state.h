@@ -234,6 +234,9 @@ kymo_err kymo_tree_end_awaiting(kymo_tree *tree);
 
 /* The image of a process; NULL: none. */
 struct kymo_tree_image *kymo_tree_find(const kymo_tree *tree, pid_t pid);
+/* Whether there is no such process. Does not use /proc, which needs a descriptor: there may be none
+ * left. */
+int kymo_tree_is_gone(pid_t pid);
 /* Notes the unrecorded programs that it has started. */
 KYMO_NODISCARD
 kymo_err kymo_tree_read_refusals(struct kymo_tree_image *image);

@@ -51,6 +51,28 @@ int kymo_read_call_group(kymo_reader *r, kymo_event_raw_calls *group)
     return group->bytes != NULL;
 }
 
+/* How many bytes follow a unit with this tag. */
+static const uint8_t following[] = {
+    [KYMO_TRACE_CALL] = KYMO_CALL_BEGIN_BYTES - 2,
+    [KYMO_TRACE_RESUME] = KYMO_CALL_BEGIN_BYTES - 2,
+    [KYMO_CALL_TAG_OTHER] = KYMO_CALL_OTHER_BYTES - 2,
+    [KYMO_CALL_TAG_SYNC] = KYMO_CALL_SYNC_BYTES - 2,
+};
+
+uint32_t kymo_calls_part(const void *bytes, uint32_t len, uint32_t most)
+{
+    kymo_reader r = kymo_reader_of(bytes, len);
+    uint32_t part = 0;
+    while (kymo_reader_left(&r) > 0) {
+        kymo_reader_skip(&r, following[kymo_read_u16(&r) & KYMO_CALL_TAG_MASK]);
+        uint32_t end = len - (uint32_t)kymo_reader_left(&r);
+        if (r.failed || (end > most && part > 0))
+            break;
+        part = end;
+    }
+    return r.failed ? len : part;
+}
+
 void kymo_call_reader_forget(struct kymo_call_reader *c)
 {
     memset(c->recent, 0, sizeof c->recent);
@@ -154,14 +176,6 @@ static kymo_err read_sync(struct kymo_call_reader *c)
     c->state->is_known = 1;
     return KYMO_OK;
 }
-
-/* How many bytes follow a unit with this tag. */
-static const uint8_t following[] = {
-    [KYMO_TRACE_CALL] = KYMO_CALL_BEGIN_BYTES - 2,
-    [KYMO_TRACE_RESUME] = KYMO_CALL_BEGIN_BYTES - 2,
-    [KYMO_CALL_TAG_OTHER] = KYMO_CALL_OTHER_BYTES - 2,
-    [KYMO_CALL_TAG_SYNC] = KYMO_CALL_SYNC_BYTES - 2,
-};
 
 /* Up to the event's end. *has_event 0: the group ends before one. */
 static kymo_err read_any(struct kymo_call_reader *c, kymo_event_call *e, int *has_event)

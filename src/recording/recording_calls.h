@@ -64,6 +64,10 @@ struct kymo_call_reader {
 /* A group in a chunk; its bytes are borrowed. 0: it is not whole. */
 int kymo_read_call_group(kymo_reader *r, kymo_event_raw_calls *group);
 
+/* So many of a group's bytes, at most `most` if one unit has no more, can be a group of their own,
+ * with the rest behind them. All, if they make no sense. */
+uint32_t kymo_calls_part(const void *bytes, uint32_t len, uint32_t most);
+
 /* What script() says has changed. */
 void kymo_call_reader_forget(struct kymo_call_reader *c);
 /* Begins a group. Its bytes and the state are borrowed until the next one begins. */

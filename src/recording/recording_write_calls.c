@@ -38,7 +38,7 @@ kymo_err kymo_writer_close_calls(kymo_recording_writer *w)
     return err;
 }
 
-kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
+static kymo_err put_group(kymo_recording_writer *w, const kymo_event_raw_calls *e)
 {
     static const struct kymo_file_rows no_head;
     struct kymo_pending_calls *p = &w->calls;
@@ -63,19 +63,35 @@ kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_raw_ca
     return KYMO_OK;
 }
 
+kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
+{
+    kymo_event_raw_calls part = *e;
+    uint32_t most = (uint32_t)w->pending_bytes;
+    for (uint32_t left = e->len; left > most; left -= part.len) {
+        part.len = kymo_calls_part(part.bytes, left, most);
+        if (part.len == left)
+            break;
+        KYMO_TRY(put_group(w, &part));
+        part.bytes = (const char *)part.bytes + part.len;
+        part.position += part.len;
+    }
+    part.len = (uint32_t)(e->position + e->len - part.position);
+    return put_group(w, &part);
+}
+
 /* ---- as a tracer wrote them ---- */
+
+static kymo_err keep_open_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
+{
+    return kymo_open_calls_read(&w->kept.open_calls, e, NULL);
+}
 
 kymo_err kymo_recording_write_raw_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
     KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    KYMO_KEEP(w, keep_open_calls(w, e));
     kymo_err err = kymo_writer_put_calls(w, e);
-    /* Of the copy: the program may change its bytes. */
-    kymo_event_raw_calls kept = *e;
-    if (err == KYMO_OK && w->kept.is_on) {
-        kept.bytes = w->calls.bytes.data + w->calls.bytes.len - e->len;
-        err = kymo_open_calls_read(&w->kept.open_calls, &kept, NULL);
-    }
     return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 

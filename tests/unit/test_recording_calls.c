@@ -219,6 +219,40 @@ static void bytes_of_a_tracer_become_events(void **state)
         assert_int_equal(raw.read[i].time_ns, 5000 + raw.made[i].time_ns * 3 / 4);
 }
 
+/* A group may be larger than a ring: it is taken in parts. */
+static void a_ring_keeps_the_newest_of_large_groups(void **state)
+{
+    (void)state;
+    make_raw();
+    raw.clock_ns = 0;
+    raw.ns_per_tick = 1ull << 32;
+    for (uint64_t room = 1 << 13; room <= 1 << 16; room *= 2) {
+        static const kymo_event_handler handler = {.calls = keep_raw};
+        kymo_recording_report report;
+        int fd = memfd_create("ring", MFD_CLOEXEC);
+        kymo_recording_writer *w;
+        assert_int_equal(kymo_recording_writer_create(fd, 0, &w), KYMO_OK);
+        kymo_recording_keep_newest(w, room);
+        assert_int_equal(emit_raw(&kymo_recording_write_handler, w), KYMO_OK);
+        assert_int_equal(kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 9}), KYMO_OK);
+        kymo_recording_writer_destroy(w);
+        raw.count = 0;
+        assert_int_equal(
+            kymo_recording_read_fd(fd, KYMO_RECORDING_BY_OFFSET, &handler, NULL, &report, NULL),
+            KYMO_OK);
+        assert_string_equal(report.text, "");
+        close(fd);
+        /* Most of it is calls and returns, of 3 bytes. */
+        uint32_t open = 0;
+        while (open < raw.count && raw.read[open].kind == KYMO_TRACE_OPEN)
+            open++;
+        uint32_t kept = raw.count - open;
+        assert_true(kept > room / 6 && kept < room / 3);
+        assert_memory_equal(&raw.read[open], &raw.made[GROUPS * OF_GROUP - kept],
+                            kept * sizeof *raw.read);
+    }
+}
+
 /* Without the groups 5 and 18 (which begins anew). */
 static kymo_err emit_some(const kymo_event_handler *h, void *ctx)
 {
@@ -433,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_back),
         cmocka_unit_test(bytes_of_a_tracer_become_events),
+        cmocka_unit_test(a_ring_keeps_the_newest_of_large_groups),
         cmocka_unit_test(behind_what_is_missing_nothing_is_guessed),
         cmocka_unit_test(a_damaged_group_is_left_out_alone),
         cmocka_unit_test(wrong_events_are_refused),
