@@ -57,19 +57,28 @@ static enum kymo_watch_place place_of(const struct kymo_watched *t,
     return worked_on ? KYMO_WATCH_PREEMPTED : KYMO_WATCH_OFF;
 }
 
+/* A thread that reads its CPU clock all the time moves run_ns by that, and not only with the
+ * kernel's ticks: it was on its CPU all through two tries if nothing else has moved. */
+static int reads_its_clock(const struct kymo_watch_look *before, const struct kymo_watch_look *now)
+{
+    return now->state == 'R' && before->state == 'R' && now->arrivals == before->arrivals &&
+           now->voluntary == before->voluntary && now->nonvoluntary == before->nonvoluntary;
+}
+
 /* *now has run_ns and arrivals; gets the rest, as of one moment. 0: nothing of that kind. */
 static int read_rest(struct kymo_watch_folder *folder, struct kymo_watched *t,
                      struct kymo_watch_look *now)
 {
-    uint64_t run_ns, arrivals;
+    struct kymo_watch_look before = {.state = 0};
     for (int i = 0; i <= SNAPSHOT_TRIES; i++) {
+        uint64_t run_ns = now->run_ns, arrivals = now->arrivals;
         if (!kymo_watch_read_status(folder, &t->files, now) ||
-            !kymo_watch_read_schedstat(folder, &t->files, &run_ns, &arrivals))
+            !kymo_watch_read_schedstat(folder, &t->files, &now->run_ns, &now->arrivals))
             return 0;
-        if (run_ns == now->run_ns && arrivals == now->arrivals)
+        if (now->arrivals == arrivals &&
+            (now->run_ns == run_ns || reads_its_clock(&before, now)))
             return 1;
-        now->run_ns = run_ns;
-        now->arrivals = arrivals;
+        before = *now;
     }
     return 0;
 }

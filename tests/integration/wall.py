@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import sys
 import time
 
 from kymotest import (NOBODY, WORKLOADS, Recording, Running, add_case, case, check, check_close,
@@ -85,6 +86,32 @@ def unoptimized():
     check_complete(report)
     # CPU samples end one in 1000 at most.
     check(truth["eintr"] <= few_of(truth["calls"]), f"{truth['eintr']} of {truth['calls']} calls saw EINTR")
+
+
+@case
+def reads_its_clock():
+    """A thread that reads its own CPU clock all the time moves the kernel's figures by that: what tells that
+    it runs never stands still. It waits and works in turns; the truth is its own."""
+    recording = record([sys.executable, "-c", """
+import json, time
+took = {"waits": 0, "works": 0}
+def waits():
+    time.sleep(0.05)
+def works():
+    end = time.thread_time() + 0.05
+    while time.thread_time() < end: pass
+for i in range(60):
+    for name, run in ("waits", waits), ("works", works):
+        begin = time.monotonic()
+        run()
+        took[name] += time.monotonic() - begin
+print(json.dumps(took))
+"""], options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    allowed = 4 * math.sqrt(2 * 60 * PERIOD_S ** 2 / 12) + 0.05 * (truth["waits"] + truth["works"])
+    for name in truth:
+        check_close(name, report.inclusive_s(name), truth[name], allowed)
 
 
 def reads_of(pid):

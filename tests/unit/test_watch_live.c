@@ -254,6 +254,39 @@ static void a_real_thread_uncounted(void **state)
     end(child);
 }
 
+static void read_own_clock(void)
+{
+    struct timespec now;
+    for (;;)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
+/* Each reading moves its run_ns: two readings of schedstat never agree while it runs. */
+static void a_thread_that_reads_its_clock(void **state)
+{
+    (void)state;
+    enum { LOOKS = 1000 };
+    struct kymo_watch_look look;
+    kymo_watch *w;
+    int seen = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        read_own_clock();
+    }
+    assert_int_equal(kymo_watch_create(NULL, child, &w), KYMO_OK);
+    uint32_t entry = add(w, child, 0);
+    for (int i = 0; i < LOOKS; i++)
+        if (kymo_watch_look(w, entry, &look)) {
+            assert_int_equal(look.state, 'R');
+            seen++;
+        }
+    print_message("%d of %d looks saw it\n", seen, LOOKS);
+    assert_true(seen > LOOKS / 2);
+    kymo_watch_destroy(w);
+    end(child);
+}
+
 static void the_probe(void **state)
 {
     (void)state;
@@ -269,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_process),
         cmocka_unit_test(an_idle_thread_that_wakes),
         cmocka_unit_test(a_real_thread_uncounted),
+        cmocka_unit_test(a_thread_that_reads_its_clock),
         cmocka_unit_test(the_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
