@@ -27,6 +27,8 @@ SAMPLES = ("--alloc",)
 EVERY = ("--alloc=0",)
 # CPU samples are not looked at.
 PERIOD = "10ms"
+# For a compressed MB the checker takes 10 s.
+CHECKED_BYTES = 300_000
 
 
 def preloading(allocator):
@@ -74,6 +76,8 @@ def check_files(recording, asked, rate):
         path = recording.path.with_name(name)
         out = run([KYMO, "convert", "-q", "-f", recording.path, "--mode", mode, "-o", path])
         check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
+        if path.stat().st_size > CHECKED_BYTES and name.endswith(".gz"):
+            continue
         out = run([sys.executable, CHECK_PROFILE, path])
         check(out.status == 0, f"{name}: {out.stdout[:1000]}{out.stderr[:1000]}")
     with open(path, encoding="utf-8") as file:
@@ -117,11 +121,16 @@ def have_module(name, package):
 TEST_TIMES = r"in [0-9.]+s\b"
 
 
+# Some of Python's own tests of json; two of them start a process.
+JSON_TESTS = [f"test.test_json.{name}" for name in (
+    "test_decode", "test_dump", "test_fail", "test_scanstring", "test_pass1",
+    "test_tool.TestTool.test_infile_stdout", "test_tool.TestTool.test_sort_keys_flag")]
+
+
 def json_tests(allocator, options, library):
-    """Python's own test of json."""
     have_module("test.test_json", "Python's libpython3.X-testsuite")
     env = {**preloading(library), "PYTHONMALLOC": allocator, "PYTHONHASHSEED": "1"}
-    unchanged([PYTHON, "-m", "unittest", "-v", "test.test_json"], options, 10000 if allocator == "pymalloc" else 1000000,
+    unchanged([PYTHON, "-m", "unittest", "-v", *JSON_TESTS], options, 10000 if allocator == "pymalloc" else 200000,
               env=env, mask=TEST_TIMES)
 
 

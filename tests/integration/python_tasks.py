@@ -11,6 +11,7 @@ from traced import package_for
 
 INTERPRETERS = find_interpreters()
 
+STEPS = 8
 PROGRAM = """
 import asyncio, threading, time
 kept = []
@@ -46,7 +47,7 @@ def step(name):
     run["grow_" + name]()
     run["mark_" + name]()
 async def work(name):
-    for i in range(20):
+    for i in range(STEPS):
         step(name)
         await asyncio.sleep(0)
         kept.clear()
@@ -55,9 +56,9 @@ async def main():
     for name, task in zip(NAMES, tasks): task.set_name(name)
     await asyncio.gather(*tasks)
 asyncio.run(main())
-for i in range(20): step("none")
+for i in range(STEPS): step("none")
 kept.clear()
-"""
+""".replace("STEPS", str(STEPS))
 
 WHAT = ("wait", "lock", "spin", "keep", "grow")
 
@@ -141,8 +142,9 @@ def markers(interpreter):
     check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
     seen = collections.Counter((m.name, m.data["task"], m.data.get("labels"), bool(m.frames))
                                for m in recording.firefox().all_markers() if m.name in ("here", "nowhere"))
-    true = {("here", name, f'"asyncio task"={name}', True): 20 for name in ("one", "two")}
-    true |= {("nowhere", name, None, False): 20 for name in ("one", "two", "none")} | {("here", "none", None, True): 20}
+    true = {("here", name, f'"asyncio task"={name}', True): STEPS for name in ("one", "two")}
+    true |= {("nowhere", name, None, False): STEPS for name in ("one", "two", "none")}
+    true |= {("here", "none", None, True): STEPS}
     check(seen == true, f"{dict(seen)}")
 
 

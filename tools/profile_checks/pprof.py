@@ -50,6 +50,8 @@ def varint(data, at):
 
 
 def packed(data):
+    if data.isascii():  # each is of one byte
+        return list(data)
     values, at = [], 0
     while at < len(data):
         value, at = varint(data, at)
@@ -61,13 +63,20 @@ def decode(data, message, name):
     out = {}
     for field, kind in message.values():
         out[field] = [] if isinstance(kind, dict) or kind[-1] == "*" else None if isinstance(kind, tuple) else 0
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
+    at, end = 0, len(data)
+    while at < end:
+        tag = data[at]
+        if tag < 128:  # most are of one byte
+            at += 1
+        else:
+            tag, at = varint(data, at)
         number, wire = tag >> 3, tag & 7
         if wire not in (0, 2):
             raise Bad("pb-wire", f"wire type {wire} in {name}")
-        value, at = varint(data, at)
+        if at < end and data[at] < 128:
+            value, at = data[at], at + 1
+        else:
+            value, at = varint(data, at)
         if wire == 2:
             if value > len(data) - at:
                 raise Bad("pb-wire", f"a field of {name} is longer than what there is")
