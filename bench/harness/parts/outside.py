@@ -11,7 +11,7 @@ from ..results import Table
 from ..tools import Kymo, Nothing, Perf, Samply
 
 # Of Go's own sources; none has an error in its syntax, of which gofmt would make a failure.
-FOLDERS = ("src/net", "src/go/types", "src/cmd/go", "src/crypto")
+FOLDERS = ("src/net", "src/runtime", "src/crypto", "src/cmd/compile/internal/ssa")
 
 
 def run(bench):
