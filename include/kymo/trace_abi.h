@@ -7,13 +7,13 @@
  * Memory:   texts are copied
  * Signals:  none of it is for handlers
  *
- * A tracer looks for kymo_trace_attach by dlsym and calls it once. It tells of each function once,
+ * A tracer looks for kymo_trace_begin by dlsym and calls it once. It tells of each function once,
  * gets a number for it, and then passes events with that number.
  *
  *   epoch   names the session that numbers belong to. A forked child reads 0 until it is recorded,
  *           and another epoch then: functions have to be told of again.
  *   thread  each begins with the calls that run already: event() asks for them once.
- *   depth   the library counts it, and each event has it: one that is lost costs no other.
+ *   depth   the library counts it, and tells of it again where events are lost: one costs no other.
  */
 #ifndef KYMO_TRACE_ABI_H
 #define KYMO_TRACE_ABI_H

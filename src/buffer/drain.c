@@ -372,11 +372,10 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number, int *is_done)
     if (state != KYMO_SLOT_LIVE && state != KYMO_SLOT_EXITED)
         return KYMO_OK;
     int is_live = state == KYMO_SLOT_LIVE && !slot->gone_ns;
-    if (!is_live && !d->is_last && !slot->seen_exited && kymo_drain_has_calls(d, number)) {
-        /* The functions that its last calls name may be in streams that this lap has not read. */
-        slot->seen_exited = 1;
+    /* The functions that its last calls name may be in streams that this lap has not read: they are
+     * read by the first lap that begins when it has ended. */
+    if (!is_live && !d->is_last && slot->ended_laps < 2 && kymo_drain_has_calls(d, number))
         is_live = 1;
-    }
     for (uint32_t k = 0; k < KYMO_STREAMS && *is_done; k++)
         KYMO_TRY(read_stream(d, number, k, is_live, is_done));
     if (is_live || !*is_done)
@@ -448,12 +447,12 @@ static kymo_err read_some(kymo_drain *d)
     KYMO_TRY(kymo_drain_scan_modules(d));
     uint32_t scan = d->scan;
     KYMO_TRY(kymo_drain_scan_definitions(d));
-    if (begins)
-        begin_lap(d, scan);
     uint32_t touched = kymo_drain_touched_slots(d);
     /* All threads first: a marker may be for one whose slot comes later. */
     for (uint32_t i = 0, state; i < touched; i++)
         KYMO_TRY(open_slot(d, i, &state));
+    if (begins)
+        begin_lap(d, scan);
     d->bytes_left = d->is_last ? UINT64_MAX : ROUND_BYTES;
     /* Streams that share their blocks in a circle would each give the last round a lap of
      * everything. */

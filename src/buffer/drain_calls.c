@@ -88,9 +88,14 @@ void kymo_drain_note_calls(kymo_drain *d, uint32_t slot)
 {
     const struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, slot);
     struct kymo_slot_reader *reader = &d->slots[slot];
+    if (!reader->open)
+        return;
+    /* Pairs with the release of the program, as in open_slot. */
+    if (kymo_load_acquire(&shared->state) == KYMO_SLOT_EXITED || reader->gone_ns)
+        reader->ended_laps++;
     /* Pairs with the release of next_block. */
     uint32_t last = kymo_load_acquire(&shared->streams[KYMO_STREAM_CALLS].last);
-    if (!reader->open || last == 0 || last > kymo_session_blocks(&d->plan))
+    if (last == 0 || last > kymo_session_blocks(&d->plan))
         return;
     const struct kymo_block *block = kymo_session_block(d->session, &d->plan, last - 1);
     reader->calls_before = reader->calls_now;

@@ -80,10 +80,10 @@ struct kymo_slot_reader {
     uint32_t thread; /* dense number */
     int open;
     int is_main;
-    uint64_t gone_ns;     /* when it ended, whose end no hook saw; 0: it has not */
-    uint64_t weight_ns;   /* of all samples that were read */
-    uint64_t unknown;     /* of them, those whose weight is not known */
-    uint32_t seen_exited; /* 1: an earlier lap found that it had ended */
+    uint64_t gone_ns;    /* when it ended, whose end no hook saw; 0: it has not */
+    uint64_t weight_ns;  /* of all samples that were read */
+    uint64_t unknown;    /* of them, those whose weight is not known */
+    uint32_t ended_laps; /* that began when it had ended, the one at hand included */
     struct kymo_stream_reader streams[KYMO_STREAMS];
     /* How far its stream of calls was when this lap began, and the one before. */
     struct kymo_stream_reader calls_now, calls_before;
@@ -231,7 +231,7 @@ KYMO_NODISCARD
 kymo_err kymo_drain_read_name(kymo_drain *d, uint32_t thread, const char *at, uint32_t size);
 /* Whether the thread has a stream of calls. */
 int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot);
-/* A lap begins: notes how far the slot's stream of calls is. */
+/* A lap begins: notes how far the slot's stream of calls is, and whether its thread has ended. */
 void kymo_drain_note_calls(kymo_drain *d, uint32_t slot);
 /* The calls in the reader's block from its place to head. is_live: what was there when the lap
  * before began, and no more; *is_cut: there may be more in the block. */

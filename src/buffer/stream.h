@@ -34,8 +34,8 @@ struct kymo_stream_writer {
     uint64_t claim;           /* who is in the middle of a record here; 0: none */
 };
 
-/* Room for a record of size_bytes (a multiple of 8, at most 4 KiB - 64), not yet published; NULL
- * when no block is free: the caller counts the loss. */
+/* Room for a record of size_bytes (at most 4 KiB - 64; but for calls a multiple of 8), not yet
+ * published; NULL when no block is free: the caller counts the loss. */
 KYMO_SIGNAL_SAFE void *kymo_stream_reserve(struct kymo_stream_writer *writer,
                                            struct kymo_session *session,
                                            const struct kymo_session_plan *plan, uint32_t slot,

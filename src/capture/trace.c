@@ -98,10 +98,10 @@ static uint64_t short_ticks(const struct kymo_capture_process *p)
 }
 
 /* Whether the event ends the call whose begin is held back, and that was short. */
-static int is_short(const struct kymo_capture_thread *t, uint32_t kind, uint64_t clock)
+static int is_short(const struct kymo_capture_thread *t, const struct kymo_call_event *e)
 {
-    return t->call_held_bytes && kymo_call_ends(kind) &&
-           clock - t->call_place.clock < short_ticks(t->process);
+    return t->call_held_bytes && kymo_call_ends(e->kind) && e->depth == t->call_place.depth &&
+           e->clock - t->call_place.clock < short_ticks(t->process);
 }
 
 /* Holds the begin of a call back. */
@@ -134,8 +134,11 @@ static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t cloc
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
     release(t, w);
-    if (kymo_mark_room(t, w, KYMO_CALL_BYTES_MAX))
+    if (make_room(t, w)) {
+        if (t->calls_missing)
+            tell_gap(t, w, clock);
         put(t, w, &(struct kymo_call_event){clock, KYMO_TRACE_STOP, 0, all});
+    }
     t->traced_in = traced_in = 0;
 }
 
@@ -155,7 +158,7 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
     t->calls_until = 0;
     if (e.depth - 1 >= kymo_load_relaxed(&tracer.depth_limit))
         return 0;
-    if (is_short(t, kind, e.clock)) {
+    if (is_short(t, &e)) {
         leave_out(t, w);
         return 0;
     }
@@ -213,7 +216,8 @@ static int trace_begin(void)
     /* The tracer was stopped and has come back meanwhile. */
     if (t->traced_in)
         tell_stop(t, kymo_load_relaxed(&tracer.stop_clock), 0);
-    t->call_depth = t->calls_until = 0;
+    /* What is missing of the turn before was counted. */
+    t->call_depth = t->calls_until = t->calls_missing = 0;
     t->traced_in = traced_in = turn;
     return 1;
 }

@@ -75,8 +75,7 @@ static int read_rest(struct kymo_watch_folder *folder, struct kymo_watched *t,
         if (!kymo_watch_read_status(folder, &t->files, now) ||
             !kymo_watch_read_schedstat(folder, &t->files, &now->run_ns, &now->arrivals))
             return 0;
-        if (now->arrivals == arrivals &&
-            (now->run_ns == run_ns || reads_its_clock(&before, now)))
+        if (now->arrivals == arrivals && (now->run_ns == run_ns || reads_its_clock(&before, now)))
             return 1;
         before = *now;
     }

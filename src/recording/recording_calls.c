@@ -114,7 +114,10 @@ static kymo_err find_script(struct kymo_call_reader *c, uint32_t number, uint32_
         *script = id;
         if (c->script)
             KYMO_TRY(c->script(c->ctx, id, script));
-        *recent = (struct kymo_recent_script){number, *script};
+        /* Where it is not known it may be later. */
+        if (*script != KYMO_EVENT_NONE)
+            *recent = (struct kymo_recent_script){number, *script};
+        return KYMO_OK;
     }
     *script = recent->script;
     return KYMO_OK;
@@ -159,6 +162,8 @@ static kymo_err read_other(struct kymo_call_reader *c, uint32_t kind, kymo_event
     e->script = KYMO_EVENT_NONE;
     if (kind == KYMO_TRACE_STOP)
         kymo_call_state_set_depth(c->state, 0);
+    if (kind == KYMO_TRACE_GAP)
+        c->state->is_known = 0;
     return KYMO_OK;
 }
 
@@ -217,11 +222,13 @@ static uint64_t regular_times(const struct kymo_call_reader *c)
     const kymo_event_raw_calls *g = &c->group;
     const struct kymo_call_state *s = c->state;
     const uint64_t ticks = s->clock - g->clock, ticks_end = 1ull << 31;
-    if (g->ns_per_tick == 0 || g->ns_per_tick > 1ull << 32 || ticks >= ticks_end ||
-        time_of(g, s->clock, 0) < s->time_ns || g->not_after_ns < s->time_ns)
+    if (g->ns_per_tick == 0 || g->ns_per_tick > 1ull << 32 || ticks >= ticks_end)
+        return 0;
+    uint64_t now_ns = g->clock_ns + (ticks * g->ns_per_tick >> 32);
+    if (now_ns < s->time_ns || now_ns > g->not_after_ns)
         return 0;
     /* Less than 2^31 ns, so less than 2^63. */
-    uint64_t left_ns = g->not_after_ns - s->time_ns, most_ns = (1u << 31) - 1;
+    uint64_t left_ns = g->not_after_ns - now_ns, most_ns = (1u << 31) - 1;
     uint64_t left = ((left_ns < most_ns ? left_ns : most_ns) << 32) / g->ns_per_tick;
     return (left < ticks_end - ticks ? left : ticks_end - ticks) / KYMO_CALL_TICKS_END;
 }

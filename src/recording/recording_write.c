@@ -10,8 +10,8 @@
  *                              ├─► chunk_out ──► fd
  *   any other event ───────────┘
  *
- * In a flight recorder (kymo_recording_keep_newest) chunks of samples, markers, counts and labels
- * go to recording_ring.c instead, and from there to chunk_out at the end.
+ * In a flight recorder (kymo_recording_keep_newest) chunks of samples, calls, markers, counts and
+ * labels go to recording_ring.c instead, and from there to chunk_out at the end.
  *
  * Pending stacks are written before pending samples and rows, which refer to them. Other events are
  * written immediately, before what is pending: definitions may come early, and the format allows

@@ -22,6 +22,7 @@ static struct {
     uint32_t functions;
     uint32_t functions_before_calls; /* so many when the first call came */
     uint32_t ended;
+    void (*during)(void); /* called once, when the next function comes */
 } t;
 
 static kymo_err on_begin(void *c, const struct kymo_drain_thread *thread)
@@ -50,6 +51,10 @@ static kymo_err on_function(void *c, const struct kymo_drain_function *f)
     t.name[i][f->name_len] = '\0';
     memcpy(t.file[i], f->file, f->file_len);
     t.file[i][f->file_len] = '\0';
+    void (*during)(void) = t.during;
+    t.during = NULL;
+    if (during)
+        during();
     return KYMO_OK;
 }
 
@@ -226,6 +231,57 @@ static void a_function_of_another_stream_is_known_in_time(void **state)
         assert_int_equal(function_at(i), i + 1);
 }
 
+static struct {
+    struct mark_writer first, second, third;
+    struct kymo_stream_writer calls; /* of the second */
+} m;
+
+/* More functions than a block has room for; the last one is called, and the thread that calls it
+ * ends. */
+static void end_within_a_lap(void)
+{
+    for (uint32_t i = 10; i < 110; i++)
+        put_function(&m.third, i, "some_function", "/usr/lib/python3/some/module/file.py");
+    put_call(&m.second, &m.calls, 109);
+    mark_thread_end(&m.second);
+}
+
+static void a_thread_that_ends_within_a_lap_waits_for_functions(void **state)
+{
+    (void)state;
+    m.first = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
+    m.second = mark_thread(&t.f, 12, 0);
+    m.third = mark_thread(&t.f, 13, 0);
+    m.calls = stream_of_calls();
+    put_function(&m.third, 2, "x", "x");
+    put_call(&m.second, &m.calls, 2);
+    rounds(4);
+    put_function(&m.first, 1, "f", "");
+    t.during = end_within_a_lap;
+    uint32_t functions = 0;
+    while (calls_read() < 2) {
+        functions = t.functions;
+        rounds(1);
+    }
+    assert_int_equal(function_at(1), 109);
+    /* The lap that read the call found all of them told. */
+    assert_int_equal(functions, 102);
+    assert_int_equal(t.ended, 1);
+}
+
+/* As at the end of an interval. */
+static void two_rounds_read_what_was_there(void **state)
+{
+    (void)state;
+    struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
+    struct kymo_stream_writer s = stream_of_calls();
+    for (uint32_t i = 1; i <= 10; i++) {
+        put_call(&w, &s, i);
+        rounds(2);
+        assert_int_equal(calls_read(), i);
+    }
+}
+
 static void the_last_round_reads_functions_first(void **state)
 {
     (void)state;
@@ -345,6 +401,8 @@ int main(void)
         TEST(calls_and_functions_come_as_they_were_written),
         TEST(a_group_has_the_clock_of_its_time),
         TEST(a_function_of_another_stream_is_known_in_time),
+        TEST(a_thread_that_ends_within_a_lap_waits_for_functions),
+        TEST(two_rounds_read_what_was_there),
         TEST(the_last_round_reads_functions_first),
         TEST(no_call_is_lost_or_told_twice),
         TEST(what_is_held_back_comes_when_it_stays),

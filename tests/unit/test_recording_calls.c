@@ -314,6 +314,102 @@ static void a_damaged_group_is_left_out_alone(void **state)
     assert_int_equal(raw.count, (GROUPS - 2) * OF_GROUP);
 }
 
+enum { EARLY_GROUPS = 20 };
+
+/* Half of the functions are announced behind so many groups, a chunk and more. */
+static kymo_err emit_late(const kymo_event_handler *h, void *ctx)
+{
+    KYMO_TRY(h->meta(ctx, &(kymo_event_meta){.start_ns = 1}));
+    KYMO_TRY(h->process(ctx, &(kymo_event_process){.pid = 1}));
+    KYMO_TRY(h->thread(ctx, &(kymo_event_thread){.tid = 1}));
+    for (uint32_t i = 0; i < 50; i++) {
+        for (uint32_t group = 0; i == 25 && group < EARLY_GROUPS; group++)
+            KYMO_TRY(emit_group(h, ctx, group));
+        KYMO_TRY(h->script(ctx, &(kymo_event_script){0, i, i, KYMO_EVENT_PYTHON, "f", "f.py"}));
+    }
+    for (uint32_t i = EARLY_GROUPS; i < GROUPS; i++)
+        KYMO_TRY(emit_group(h, ctx, i));
+    return KYMO_OK;
+}
+
+static void a_function_that_comes_late_is_known_from_then_on(void **state)
+{
+    (void)state;
+    kymo_recording_report report;
+    size_t bytes;
+    make_raw();
+    raw.clock_ns = 0;
+    raw.ns_per_tick = 1ull << 32;
+    read_raw(emit_late, &bytes, &report);
+    assert_true(report.damage.references > 0);
+    assert_int_equal(raw.count, GROUPS * OF_GROUP);
+    for (uint32_t i = EARLY_GROUPS * OF_GROUP; i < raw.count; i++)
+        if (raw.read[i].kind == KYMO_TRACE_CALL)
+            assert_int_equal(raw.read[i].script, raw.made[i].script);
+}
+
+/* Reads a group of its own. */
+static void read_group(const kymo_event_raw_calls *group)
+{
+    struct kymo_call_reader reader = {.ctx = NULL};
+    struct kymo_call_state thread = {.base = 0};
+    uint32_t n = 1;
+    raw.count = 0;
+    for (kymo_call_reader_begin(&reader, &thread, group); n; raw.count += n)
+        assert_int_equal(kymo_call_reader_next(&reader, raw.read + raw.count, OF_GROUP, &n),
+                         KYMO_OK);
+    kymo_call_state_deinit(&thread);
+}
+
+static uint32_t put_calls(unsigned char *bytes, const struct kymo_call_event *e, size_t n)
+{
+    struct kymo_call_place at = {.clock = 0};
+    unsigned char *to = bytes;
+    for (size_t i = 0; i < n; i++)
+        to = kymo_call_put(to, &at, &e[i], 0);
+    return (uint32_t)(to - bytes);
+}
+
+/* In the gap 2 may have returned, and another one been called. */
+static void behind_a_gap_functions_are_not_known(void **state)
+{
+    (void)state;
+    unsigned char bytes[128];
+    static const struct kymo_call_event e[] = {{100, KYMO_TRACE_CALL, 1, 1},
+                                               {110, KYMO_TRACE_CALL, 2, 2},
+                                               {200, KYMO_TRACE_GAP, 0, 2},
+                                               {210, KYMO_TRACE_RETURN, 2, 0}};
+    read_group(&(kymo_event_raw_calls){.len = put_calls(bytes, e, KYMO_ARRAY_LEN(e)),
+                                       .bytes = bytes,
+                                       .ns_per_tick = 1ull << 32,
+                                       .not_after_ns = 1000});
+    assert_int_equal(raw.count, 4);
+    assert_int_equal(raw.read[1].script, 2);
+    assert_int_equal(raw.read[3].depth, 2);
+    assert_int_equal(raw.read[3].script, KYMO_EVENT_NONE);
+}
+
+static void no_time_is_after_the_latest(void **state)
+{
+    (void)state;
+    unsigned char bytes[4096];
+    struct kymo_call_event e[600];
+    for (uint32_t i = 0; i < KYMO_ARRAY_LEN(e); i++)
+        e[i] = (struct kymo_call_event){100 + i, i % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 1, 1};
+    static const uint64_t clock_ns[] = {0, 500, 5000, 1ull << 62};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(clock_ns); i++) {
+        read_group(&(kymo_event_raw_calls){.len = put_calls(bytes, e, KYMO_ARRAY_LEN(e)),
+                                           .bytes = bytes,
+                                           .clock_ns = clock_ns[i],
+                                           .ns_per_tick = 1ull << 32,
+                                           .not_before_ns = 150,
+                                           .not_after_ns = 1000});
+        assert_int_equal(raw.count, KYMO_ARRAY_LEN(e));
+        for (uint32_t k = 0; k < raw.count; k++)
+            assert_true(raw.read[k].time_ns >= 150 && raw.read[k].time_ns <= 1000);
+    }
+}
+
 static void wrong_events_are_refused(void **state)
 {
     (void)state;
@@ -470,6 +566,9 @@ int main(void)
         cmocka_unit_test(a_ring_keeps_the_newest_of_large_groups),
         cmocka_unit_test(behind_what_is_missing_nothing_is_guessed),
         cmocka_unit_test(a_damaged_group_is_left_out_alone),
+        cmocka_unit_test(a_function_that_comes_late_is_known_from_then_on),
+        cmocka_unit_test(behind_a_gap_functions_are_not_known),
+        cmocka_unit_test(no_time_is_after_the_latest),
         cmocka_unit_test(wrong_events_are_refused),
         cmocka_unit_test(a_ring_has_the_calls_that_run),
         cmocka_unit_test(a_segment_has_the_calls_that_run),

@@ -264,6 +264,54 @@ static void a_tracer_goes_and_comes_back(void **state)
     check_call(3, KYMO_TRACE_STOP, 0, 0);
 }
 
+/* The begin of the outer call is held back; the end of a deeper one, which is left out for its
+ * depth, is not its end. */
+static void a_held_call_is_taken_back_by_its_own_end_alone(void **state)
+{
+    (void)state;
+    const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
+    assert_int_equal(calls->begin(), 1);
+    while (*left_out < 10)
+        make_call(SHORT, 0);
+    uint64_t had = *left_out;
+    calls->limit(1);
+    (void)calls->event(KYMO_TRACE_CALL, 7);
+    (void)calls->event(KYMO_TRACE_CALL, 8);
+    calls->limit(0);
+    (void)calls->event(KYMO_TRACE_RETURN, 0);
+    assert_int_equal(*left_out, had);
+    assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
+    read_calls();
+    int has_outer = 0;
+    for (uint32_t i = 0; i < told.count; i++)
+        has_outer += told.events[i].kind == KYMO_TRACE_CALL && told.events[i].script == 7;
+    assert_int_equal(has_outer, 1);
+}
+
+/* It is counted, and the next turn begins without a gap: nothing was traced in between. */
+static void a_stop_may_find_no_room(void **state)
+{
+    (void)state;
+    const uint64_t *lost = &fixture.session->lost[KYMO_LOSS_CALL];
+    assert_int_equal(calls->begin(), 1);
+    for (uint32_t i = 0; *lost == 0; i++)
+        (void)calls->event(i % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
+    struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
+    w->used = w->room;
+    calls->end();
+    assert_int_equal(*lost, 2);
+    uint32_t first = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
+    kymo_block_give(fixture.session, &fixture.plan, first - 1);
+    assert_int_equal(calls->begin(), 1);
+    (void)calls->event(KYMO_TRACE_OPEN, 5);
+    kymo_call_state_deinit(&told.state);
+    told.count = 0;
+    read_block(w->block);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.events[0].kind, KYMO_TRACE_OPEN);
+    assert_int_equal(told.events[0].depth, 1);
+}
+
 /* Another thread's calls go on in the next turn: what it was in has ended with the last one. */
 static void *go_on_in_the_next_turn(void *barrier)
 {
@@ -366,6 +414,8 @@ int main(void)
         TEST(what_finds_no_room_is_counted_and_told),
         TEST(short_calls_make_room_for_long_ones),
         TEST(only_what_nothing_follows_is_left_out),
+        TEST(a_held_call_is_taken_back_by_its_own_end_alone),
+        TEST(a_stop_may_find_no_room),
         TEST(a_tracer_goes_and_comes_back),
         TEST(other_threads_end_with_the_turn),
         TEST(other_versions_and_processes_get_nothing),
