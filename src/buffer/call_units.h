@@ -69,6 +69,21 @@ struct kymo_call_place {
     uint32_t is_known;
 };
 
+/* Where bytes lie among those of their thread, and how its clock is read there. The file has it. */
+struct kymo_call_span {
+    uint64_t position; /* so many bytes came before */
+    /* At this clock it was clock_ns, and a tick is so many ns in parts of 2^-32. */
+    uint64_t clock, clock_ns, ns_per_tick;
+    /* Nothing happened before or after: such times are moved there. */
+    uint64_t not_before_ns, not_after_ns;
+};
+
+struct kymo_call_bytes {
+    const void *bytes;
+    uint32_t len;
+    struct kymo_call_span span;
+};
+
 struct kymo_call_event {
     uint64_t clock;
     uint32_t kind;

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/key_map.h"
+#include "buffer/call_units.h"
 #include "buffer/definition.h"
 #include "buffer/session.h"
 
@@ -76,18 +77,6 @@ struct kymo_drain_function {
     uint32_t language, first_line;
     uint32_t name_len, file_len;
     const char *name, *file;
-};
-
-/* Of one thread, behind those before, as it wrote them: nothing in the bytes is checked. */
-struct kymo_drain_calls {
-    uint32_t thread;
-    uint32_t len;
-    const void *bytes; /* buffer/call_units.h */
-    uint64_t position; /* so many bytes of the thread came before */
-    /* At this clock it was clock_ns, and a tick is so many ns in parts of 2^-32. */
-    uint64_t clock, clock_ns, ns_per_tick;
-    /* Nothing happened before or after. */
-    uint64_t not_before_ns, not_after_ns;
 };
 
 struct kymo_drain_sample {
@@ -193,9 +182,10 @@ struct kymo_drain_sink {
     const struct kymo_drain_heap_sink *heap;  /* drain_heap.h; NULL: memory is not wanted */
     /* Before the first stack that has it; may be NULL. */
     kymo_err (*code)(void *context, const struct kymo_drain_code *code);
-    /* A function comes before the first call that names it. Both may be NULL. */
+    /* A function comes before the first call that names it. Calls come as their thread wrote them:
+     * nothing in the bytes is checked. Both may be NULL. */
     kymo_err (*function)(void *context, const struct kymo_drain_function *function);
-    kymo_err (*calls)(void *context, const struct kymo_drain_calls *calls);
+    kymo_err (*calls)(void *context, uint32_t thread, const struct kymo_call_bytes *calls);
     /* What a tracer says that the thread is called. May be NULL. */
     kymo_err (*thread_name)(void *context, uint32_t thread, uint64_t time_ns, const char *name,
                             uint32_t len);

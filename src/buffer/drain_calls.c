@@ -105,13 +105,12 @@ void kymo_drain_note_calls(kymo_drain *d, uint32_t slot)
 }
 
 /* Those of a thread that goes on were made between the beginnings of two laps, others up to now. */
-static struct kymo_drain_calls describe(const kymo_drain *d, const struct kymo_slot_reader *slot,
-                                        int is_live)
+static struct kymo_call_span describe(const kymo_drain *d, const struct kymo_slot_reader *slot,
+                                      int is_live)
 {
     struct kymo_drain_anchor from = d->lap.anchor_first;
     struct kymo_drain_anchor to = is_live ? d->lap.anchor_before : d->clock.now;
-    return (struct kymo_drain_calls){
-        .thread = slot->thread,
+    return (struct kymo_call_span){
         .position = slot->calls_read,
         .clock = from.clock,
         .clock_ns = from.ns,
@@ -131,8 +130,7 @@ kymo_err kymo_drain_read_calls(kymo_drain *d, struct kymo_slot_reader *slot, con
         head = until.pos;
     if (head <= reader->pos)
         return KYMO_OK;
-    struct kymo_drain_calls calls = describe(d, slot, is_live);
-    calls.len = head - reader->pos;
+    struct kymo_call_bytes calls = {.len = head - reader->pos, .span = describe(d, slot, is_live)};
     /* A copy: the program may write over them at any time. */
     d->calls.len = 0;
     KYMO_TRY(kymo_vec_reserve(&d->calls, calls.len));
@@ -140,5 +138,5 @@ kymo_err kymo_drain_read_calls(kymo_drain *d, struct kymo_slot_reader *slot, con
     calls.bytes = d->calls.data;
     reader->pos = head;
     slot->calls_read += calls.len;
-    return d->sink.calls ? d->sink.calls(d->sink.context, &calls) : KYMO_OK;
+    return d->sink.calls ? d->sink.calls(d->sink.context, slot->thread, &calls) : KYMO_OK;
 }

@@ -318,10 +318,10 @@ static kymo_err on_function(void *context, const struct kymo_drain_function *fun
     return kymo_trace_events_function(to->process, function, to->events, to->context);
 }
 
-static kymo_err on_calls(void *context, const struct kymo_drain_calls *calls)
+static kymo_err on_calls(void *context, uint32_t thread, const struct kymo_call_bytes *calls)
 {
     struct kymo_session_events *to = context;
-    return kymo_trace_events_calls(kymo_session_events_thread(to, calls->thread), calls, to->events,
+    return kymo_trace_events_calls(kymo_session_events_thread(to, thread), calls, to->events,
                                    to->context);
 }
 

@@ -25,18 +25,9 @@ kymo_err kymo_trace_events_function(uint32_t process, const struct kymo_drain_fu
     return events->script(context, &e);
 }
 
-kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_calls *calls,
+kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_call_bytes *calls,
                                  const kymo_event_handler *events, void *context)
 {
-    const kymo_event_raw_calls e = {.thread = thread,
-                                    .len = calls->len,
-                                    .bytes = calls->bytes,
-                                    .first_script = KYMO_TRACE_FIRST,
-                                    .position = calls->position,
-                                    .clock = calls->clock,
-                                    .clock_ns = calls->clock_ns,
-                                    .ns_per_tick = calls->ns_per_tick,
-                                    .not_before_ns = calls->not_before_ns,
-                                    .not_after_ns = calls->not_after_ns};
+    const kymo_event_raw_calls e = {thread, KYMO_TRACE_FIRST, *calls};
     return events->raw_calls(context, &e);
 }

@@ -25,7 +25,7 @@ KYMO_NODISCARD
 kymo_err kymo_trace_events_function(uint32_t process, const struct kymo_drain_function *function,
                                     const kymo_event_handler *events, void *context);
 KYMO_NODISCARD
-kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_calls *calls,
+kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_call_bytes *calls,
                                  const kymo_event_handler *events, void *context);
 
 #endif

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "buffer/call_units.h"
 #include "recording/events_heap.h"
 #include "recording/events_symbols.h"
 
@@ -229,18 +230,13 @@ typedef struct kymo_event_calls {
     const kymo_event_call *calls;
 } kymo_event_calls;
 
-/* Calls of one thread as its tracer wrote them, behind those before. */
+/* Calls of one thread as its tracer wrote them, behind those before. Nothing in the bytes is
+ * checked. */
 typedef struct kymo_event_raw_calls {
     uint32_t thread;
-    uint32_t len;
-    const void *bytes; /* buffer/call_units.h; not checked */
     /* The number that the bytes have of a function, and this, is its script; 0 is none. */
     uint32_t first_script;
-    uint64_t position; /* so many bytes of the thread came before */
-    /* At this clock it was clock_ns, and a tick is so many ns in parts of 2^-32. */
-    uint64_t clock, clock_ns, ns_per_tick;
-    /* What lies before or after is moved there. */
-    uint64_t not_before_ns, not_after_ns;
+    struct kymo_call_bytes calls;
 } kymo_event_raw_calls;
 
 /* The source line of the instructions from `offset` to the next offset. */

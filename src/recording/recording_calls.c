@@ -38,17 +38,9 @@ int kymo_read_call_group(kymo_reader *r, kymo_event_raw_calls *group)
     if (!head)
         return 0;
     memcpy(&g, head, sizeof g);
-    *group = (kymo_event_raw_calls){.thread = g.thread,
-                                    .len = g.bytes,
-                                    .bytes = kymo_read_bytes(r, g.bytes),
-                                    .first_script = g.first_script,
-                                    .position = g.position,
-                                    .clock = g.clock,
-                                    .clock_ns = g.clock_ns,
-                                    .ns_per_tick = g.ns_per_tick,
-                                    .not_before_ns = g.not_before_ns,
-                                    .not_after_ns = g.not_after_ns};
-    return group->bytes != NULL;
+    *group = (kymo_event_raw_calls){
+        g.thread, g.first_script, {kymo_read_bytes(r, g.bytes), g.bytes, g.span}};
+    return group->calls.bytes != NULL;
 }
 
 /* How many bytes follow a unit with this tag. */
@@ -85,16 +77,16 @@ void kymo_call_reader_begin(struct kymo_call_reader *c, struct kymo_call_state *
         kymo_call_reader_forget(c);
     c->state = state;
     c->group = *group;
-    c->bytes = kymo_reader_of(group->bytes, group->len);
-    if (group->position != state->position)
+    c->bytes = kymo_reader_of(group->calls.bytes, group->calls.len);
+    if (group->calls.span.position != state->position)
         state->is_known = 0;
-    state->position = group->position + group->len;
+    state->position = group->calls.span.position + group->calls.len;
 }
 
 /* ---- one event of any kind ---- */
 
 /* Never before the event before. */
-KYMO_INLINE uint64_t time_of(const kymo_event_raw_calls *g, uint64_t clock, uint64_t before_ns)
+KYMO_INLINE uint64_t time_of(const struct kymo_call_span *g, uint64_t clock, uint64_t before_ns)
 {
     __int128 since_ns = (__int128)(int64_t)(clock - g->clock) * (int64_t)g->ns_per_tick >> 32;
     __int128 ns = since_ns + (int64_t)g->clock_ns;
@@ -209,7 +201,7 @@ static kymo_err read_any(struct kymo_call_reader *c, kymo_event_call *e, int *ha
             return KYMO_E_CORRUPT;
     }
     if (*has_event)
-        e->time_ns = s->time_ns = time_of(&c->group, s->clock, s->time_ns);
+        e->time_ns = s->time_ns = time_of(&c->group.calls.span, s->clock, s->time_ns);
     return KYMO_OK;
 }
 
@@ -219,7 +211,7 @@ static kymo_err read_any(struct kymo_call_reader *c, kymo_event_call *e, int *ha
  * look at what they must lie between, nor more than 64 bits. */
 static uint64_t regular_times(const struct kymo_call_reader *c)
 {
-    const kymo_event_raw_calls *g = &c->group;
+    const struct kymo_call_span *g = &c->group.calls.span;
     const struct kymo_call_state *s = c->state;
     const uint64_t ticks = s->clock - g->clock, ticks_end = 1ull << 31;
     if (g->ns_per_tick == 0 || g->ns_per_tick > 1ull << 32 || ticks >= ticks_end)
@@ -250,12 +242,13 @@ static uint32_t read_usual(struct kymo_call_reader *c, kymo_event_call *restrict
         bottom + (s->scripts.cap < depth_left ? s->scripts.cap : depth_left);
     const size_t room = kymo_reader_left(&c->bytes) / KYMO_CALL_BEGIN_BYTES;
     const uint64_t regular = regular_times(c);
-    const uint64_t clock_ns = c->group.clock_ns, ns_per_tick = c->group.ns_per_tick;
+    const uint64_t clock_ns = c->group.calls.span.clock_ns,
+                   ns_per_tick = c->group.calls.span.ns_per_tick;
     const struct kymo_recent_script *const recent = c->recent;
     const unsigned char *at = c->bytes.at;
     uint32_t *top = bottom + s->scripts.len;
     uint32_t depth = kymo_call_state_depth(s);
-    uint64_t ticks = s->clock - c->group.clock;
+    uint64_t ticks = s->clock - c->group.calls.span.clock;
     kymo_event_call *e = events;
     if (most > room)
         most = (uint32_t)room;
@@ -287,7 +280,7 @@ static uint32_t read_usual(struct kymo_call_reader *c, kymo_event_call *restrict
     if (e > events)
         s->time_ns = e[-1].time_ns;
     s->scripts.len = (size_t)(top - bottom);
-    s->clock = c->group.clock + ticks;
+    s->clock = c->group.calls.span.clock + ticks;
     c->bytes.at = at;
     return (uint32_t)(e - events);
 }
@@ -298,7 +291,7 @@ kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_event_call *even
                                uint32_t *count)
 {
     struct kymo_call_state *s = c->state;
-    const kymo_event_raw_calls *g = &c->group;
+    const struct kymo_call_span *g = &c->group.calls.span;
     kymo_err err = KYMO_OK;
     int has_event = 1;
     *count = 0;

@@ -63,7 +63,7 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const kymo_event_
     const kymo_event_handler *h = d->handler;
     if (h->calls && !h->call_count)
         return decode_events(d, thread, group);
-    uint32_t count = group->len / BYTES_OF_EVENT;
+    uint32_t count = group->calls.len / BYTES_OF_EVENT;
     d->events += count;
     return h->call_count ? h->call_count(d->ctx, thread, count) : KYMO_OK;
 }
@@ -81,7 +81,7 @@ kymo_err kymo_decode_calls(kymo_decoder *d, kymo_reader *r)
         if (kymo_id_map_find(&d->threads, 0, group.thread, &thread))
             KYMO_TRY(decode_group(d, thread, &group));
         else
-            d->damage.references += group.len / BYTES_OF_EVENT;
+            d->damage.references += group.calls.len / BYTES_OF_EVENT;
     }
     return KYMO_OK;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
+#include "buffer/call_units.h"
 #include "recording/recording_format_heap.h"
 #include "recording/recording_format_marks.h"
 #include "recording/recording_format_symbols.h"
@@ -233,9 +234,7 @@ struct kymo_file_call_group {
     uint32_t bytes;
     uint32_t first_script;
     uint32_t reserved;
-    uint64_t position;
-    uint64_t clock, clock_ns, ns_per_tick;
-    uint64_t not_before_ns, not_after_ns;
+    struct kymo_call_span span;
 };
 
 struct kymo_file_sample {

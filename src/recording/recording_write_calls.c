@@ -42,41 +42,34 @@ static kymo_err put_group(kymo_recording_writer *w, const kymo_event_raw_calls *
 {
     static const struct kymo_file_rows no_head;
     struct kymo_pending_calls *p = &w->calls;
-    const struct kymo_file_call_group group = {.thread = e->thread,
-                                               .bytes = e->len,
-                                               .first_script = e->first_script,
-                                               .position = e->position,
-                                               .clock = e->clock,
-                                               .clock_ns = e->clock_ns,
-                                               .ns_per_tick = e->ns_per_tick,
-                                               .not_before_ns = e->not_before_ns,
-                                               .not_after_ns = e->not_after_ns};
-    if (p->groups && p->bytes.len + sizeof group + e->len > w->pending_bytes)
+    const struct kymo_call_bytes *calls = &e->calls;
+    const struct kymo_file_call_group group = {e->thread, calls->len, e->first_script, 0,
+                                               calls->span};
+    if (p->groups && p->bytes.len + sizeof group + calls->len > w->pending_bytes)
         KYMO_TRY(kymo_writer_close_calls(w));
     if (p->groups == 0) {
         kymo_bytes_clear(&p->bytes);
         KYMO_TRY(kymo_bytes_append(&p->bytes, &no_head, sizeof no_head));
     }
     KYMO_TRY(kymo_bytes_append(&p->bytes, &group, sizeof group));
-    KYMO_TRY(kymo_bytes_append(&p->bytes, e->bytes, e->len));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, calls->bytes, calls->len));
     p->groups++;
     return KYMO_OK;
 }
 
 kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_raw_calls *e)
 {
-    kymo_event_raw_calls part = *e;
-    uint32_t most = (uint32_t)w->pending_bytes;
-    for (uint32_t left = e->len; left > most; left -= part.len) {
-        part.len = kymo_calls_part(part.bytes, left, most);
-        if (part.len == left)
-            break;
-        KYMO_TRY(put_group(w, &part));
-        part.bytes = (const char *)part.bytes + part.len;
-        part.position += part.len;
+    kymo_event_raw_calls group = *e;
+    struct kymo_call_bytes *part = &group.calls;
+    uint32_t most = (uint32_t)w->pending_bytes, left = part->len;
+    while (left > most && (part->len = kymo_calls_part(part->bytes, left, most)) < left) {
+        KYMO_TRY(put_group(w, &group));
+        left -= part->len;
+        part->bytes = (const char *)part->bytes + part->len;
+        part->span.position += part->len;
     }
-    part.len = (uint32_t)(e->position + e->len - part.position);
-    return put_group(w, &part);
+    part->len = left;
+    return put_group(w, &group);
 }
 
 /* ---- as a tracer wrote them ---- */
@@ -102,12 +95,12 @@ static kymo_event_raw_calls describe(uint32_t thread, const unsigned char *bytes
                                      uint64_t end)
 {
     return (kymo_event_raw_calls){.thread = thread,
-                                  .len = len,
-                                  .bytes = bytes,
                                   .first_script = UINT32_MAX,
-                                  .position = end - len,
-                                  .ns_per_tick = 1ull << 32,
-                                  .not_after_ns = KYMO_FILE_TIME_MAX};
+                                  .calls = {bytes,
+                                            len,
+                                            {.position = end - len,
+                                             .ns_per_tick = 1ull << 32,
+                                             .not_after_ns = KYMO_FILE_TIME_MAX}}};
 }
 
 static unsigned char *put_event(unsigned char *to, struct kymo_call_place *at,

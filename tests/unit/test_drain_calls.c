@@ -16,7 +16,7 @@ static struct {
     kymo_drain *drain;
     unsigned char bytes[BYTES]; /* of calls, as they came */
     uint32_t len, groups;
-    struct kymo_drain_calls group; /* the last one */
+    struct kymo_call_span span; /* of the last group */
     struct kymo_drain_function function[FUNCTIONS];
     char name[FUNCTIONS][KYMO_FUNCTION_NAME_MAX + 1], file[FUNCTIONS][KYMO_FUNCTION_FILE_MAX + 1];
     uint32_t functions;
@@ -66,19 +66,21 @@ static int is_told(uint32_t number)
     return 0;
 }
 
-static kymo_err on_calls(void *c, const struct kymo_drain_calls *calls)
+static kymo_err on_calls(void *c, uint32_t thread, const struct kymo_call_bytes *calls)
 {
+    const struct kymo_call_span *span = &calls->span;
     (void)c;
+    (void)thread;
     assert_true(calls->len > 0 && calls->len <= BYTES - t.len);
-    assert_int_equal(calls->position, t.len);
-    assert_true(calls->ns_per_tick > 0);
-    assert_true(calls->not_before_ns <= calls->clock_ns && calls->clock_ns <= calls->not_after_ns);
+    assert_int_equal(span->position, t.len);
+    assert_true(span->ns_per_tick > 0);
+    assert_true(span->not_before_ns <= span->clock_ns && span->clock_ns <= span->not_after_ns);
     if (t.len == 0)
         t.functions_before_calls = t.functions;
     memcpy(t.bytes + t.len, calls->bytes, calls->len);
     t.len += calls->len;
     t.groups++;
-    t.group = *calls;
+    t.span = *span;
     return KYMO_OK;
 }
 
@@ -195,10 +197,10 @@ static void a_group_has_the_clock_of_its_time(void **state)
     rounds(1);
     assert_int_equal(calls_read(), 2);
     /* The session's clock is this one. */
-    assert_int_equal(t.group.clock, t.group.clock_ns);
-    assert_int_equal(t.group.ns_per_tick, 1ull << 32);
-    assert_true(t.group.clock_ns >= before_ns && t.group.clock_ns <= after_ns);
-    assert_true(t.group.not_after_ns >= after_ns);
+    assert_int_equal(t.span.clock, t.span.clock_ns);
+    assert_int_equal(t.span.ns_per_tick, 1ull << 32);
+    assert_true(t.span.clock_ns >= before_ns && t.span.clock_ns <= after_ns);
+    assert_true(t.span.not_after_ns >= after_ns);
 }
 
 /* The slot that comes later has met the function first. */

@@ -146,13 +146,13 @@ static void make_raw(void)
 
 static kymo_err emit_group(const kymo_event_handler *h, void *ctx, uint32_t i)
 {
-    const kymo_event_raw_calls group = {.len = raw.from[i + 1] - raw.from[i],
-                                        .bytes = raw.bytes + raw.from[i],
-                                        .first_script = UINT32_MAX,
-                                        .position = 1000 + raw.from[i],
-                                        .clock_ns = raw.clock_ns,
-                                        .ns_per_tick = raw.ns_per_tick,
-                                        .not_after_ns = 1ull << 62};
+    const kymo_event_raw_calls group = {.first_script = UINT32_MAX,
+                                        .calls = {raw.bytes + raw.from[i],
+                                                  raw.from[i + 1] - raw.from[i],
+                                                  {.position = 1000 + raw.from[i],
+                                                   .clock_ns = raw.clock_ns,
+                                                   .ns_per_tick = raw.ns_per_tick,
+                                                   .not_after_ns = 1ull << 62}}};
     return h->raw_calls(ctx, &group);
 }
 
@@ -379,10 +379,10 @@ static void behind_a_gap_functions_are_not_known(void **state)
                                                {110, KYMO_TRACE_CALL, 2, 2},
                                                {200, KYMO_TRACE_GAP, 0, 2},
                                                {210, KYMO_TRACE_RETURN, 2, 0}};
-    read_group(&(kymo_event_raw_calls){.len = put_calls(bytes, e, KYMO_ARRAY_LEN(e)),
-                                       .bytes = bytes,
-                                       .ns_per_tick = 1ull << 32,
-                                       .not_after_ns = 1000});
+    read_group(
+        &(kymo_event_raw_calls){.calls = {bytes,
+                                          put_calls(bytes, e, KYMO_ARRAY_LEN(e)),
+                                          {.ns_per_tick = 1ull << 32, .not_after_ns = 1000}}});
     assert_int_equal(raw.count, 4);
     assert_int_equal(raw.read[1].script, 2);
     assert_int_equal(raw.read[3].depth, 2);
@@ -398,12 +398,12 @@ static void no_time_is_after_the_latest(void **state)
         e[i] = (struct kymo_call_event){100 + i, i % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 1, 1};
     static const uint64_t clock_ns[] = {0, 500, 5000, 1ull << 62};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(clock_ns); i++) {
-        read_group(&(kymo_event_raw_calls){.len = put_calls(bytes, e, KYMO_ARRAY_LEN(e)),
-                                           .bytes = bytes,
-                                           .clock_ns = clock_ns[i],
-                                           .ns_per_tick = 1ull << 32,
-                                           .not_before_ns = 150,
-                                           .not_after_ns = 1000});
+        read_group(&(kymo_event_raw_calls){.calls = {bytes,
+                                                     put_calls(bytes, e, KYMO_ARRAY_LEN(e)),
+                                                     {.clock_ns = clock_ns[i],
+                                                      .ns_per_tick = 1ull << 32,
+                                                      .not_before_ns = 150,
+                                                      .not_after_ns = 1000}}});
         assert_int_equal(raw.count, KYMO_ARRAY_LEN(e));
         for (uint32_t k = 0; k < raw.count; k++)
             assert_true(raw.read[k].time_ns >= 150 && raw.read[k].time_ns <= 1000);

@@ -34,11 +34,11 @@ static struct {
 
 static void read_block(const struct kymo_block *b)
 {
-    const kymo_event_raw_calls group = {.len = (uint32_t)(b->head - sizeof *b),
-                                        .bytes = b + 1,
-                                        .position = told.state.position,
-                                        .ns_per_tick = 1ull << 32,
-                                        .not_after_ns = 1ull << 62};
+    const kymo_event_raw_calls group = {.calls = {b + 1,
+                                                  (uint32_t)(b->head - sizeof *b),
+                                                  {.position = told.state.position,
+                                                   .ns_per_tick = 1ull << 32,
+                                                   .not_after_ns = 1ull << 62}}};
     kymo_call_reader_begin(&told.reader, &told.state, &group);
     for (uint32_t n = 1; n; told.count += n)
         assert_int_equal(
