@@ -698,9 +698,8 @@ static kymo_err tell_quality(kymo_host *h)
     return h->config.events->quality(h->config.events_context, &h->quality);
 }
 
-/* Calls are read up to where they were when the lap before began: two laps read all there are by
- * now. What is left for the next interval would lie before its begin. */
-static kymo_err drain_calls(kymo_host *h)
+/* They are read up to where they were when the lap before began: two laps read all there are. */
+kymo_err kymo_host_read_calls(kymo_host *h)
 {
     if (!(h->session->flags & KYMO_SESSION_TRACE_PYTHON))
         return KYMO_OK;
@@ -712,7 +711,8 @@ static kymo_err drain_calls(kymo_host *h)
 kymo_err kymo_host_end_interval(kymo_host *h)
 {
     const kymo_event_handler *events = h->config.events;
-    KYMO_TRY(drain_calls(h));
+    /* What is left for the next interval would lie before its begin. */
+    KYMO_TRY(kymo_host_read_calls(h));
     KYMO_TRY(kymo_session_events_flush(&h->out));
     if (h->out.wall)
         KYMO_TRY(kymo_wall_flush(h->out.wall));

@@ -219,6 +219,9 @@ void kymo_host_stop(kymo_host *host);
 KYMO_NODISCARD
 kymo_err kymo_host_add_categories(const kymo_host *host, struct kymo_categories *categories);
 
+/* Reads the traced calls that the process has made by now, unless a round is behind. */
+KYMO_NODISCARD
+kymo_err kymo_host_read_calls(kymo_host *host);
 /* After a round: writes what is known by now, since an interval of the recording ends. */
 KYMO_NODISCARD
 kymo_err kymo_host_end_interval(kymo_host *host);

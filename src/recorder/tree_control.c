@@ -297,6 +297,10 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
     /* What is only written when it is over or an interval ends: waits, names of generated code. */
     if (request->what == KYMO_CONTROL_PROFILE)
         KYMO_TRY(kymo_tree_end_interval(t));
+    /* A program that asks for its newest calls has made them a moment ago. */
+    for (size_t i = 0; request->what == KYMO_CONTROL_SNAPSHOT && i < t->images.len; i++)
+        if (t->images.data[i]->is_live)
+            KYMO_TRY(kymo_host_read_calls(t->images.data[i]->host));
     if (source.recording >= 0)
         KYMO_TRY(kymo_recording_flush(t->config.writer));
     return kymo_file_answers_start(&t->file_answers, &source, request, connection);
