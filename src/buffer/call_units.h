@@ -39,6 +39,7 @@ enum kymo_call_tag {
 #define KYMO_CALL_TICK_BITS 13u
 #define KYMO_CALL_TICKS_END (1u << KYMO_CALL_TICK_BITS) /* of one unit */
 #define KYMO_CALL_FUNCTIONS_END (1u << 16)              /* of one unit, too */
+/* The depth of a call is at most that. */
 #define KYMO_CALL_DEPTH_MAX ((1u << 28) - 1)
 
 /* In bytes. */

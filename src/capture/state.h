@@ -73,8 +73,8 @@ struct kymo_capture_thread {
      * since the last one that did. */
     uint32_t traced_in, call_depth, calls_missing;
     uint32_t calls_until; /* where the stream's block has less used, an event needs no look at it */
-    uint32_t
-        call_held_bytes; /* of its last event, a call that may be taken back; 0: there is none */
+    /* Of its last event, a call that may be taken back; 0: there is none. */
+    uint32_t call_held_bytes;
     struct kymo_call_place call_place, call_place_before; /* behind its last event; before it */
     /* 0 while the clock of records is the time-stamp counter, and may be read. */
     const uint32_t *other_clock;

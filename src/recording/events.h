@@ -220,9 +220,6 @@ typedef struct kymo_event_call {
                        * the process are traced no more; else 0 */
 } kymo_event_call;
 
-/* The depth of a call is at most that. */
-#define KYMO_EVENT_CALL_DEPTH_MAX ((1u << 28) - 1)
-
 /* Calls of one thread. Those of all its events are in the order of time. */
 typedef struct kymo_event_calls {
     uint32_t thread;

@@ -98,27 +98,23 @@ KYMO_INLINE uint64_t time_of(const struct kymo_call_span *g, uint64_t clock, uin
 static kymo_err find_script(struct kymo_call_reader *c, uint32_t number, uint32_t *script)
 {
     struct kymo_recent_script *recent = &c->recent[number % KYMO_SCRIPTS_RECENT];
-    *script = KYMO_EVENT_NONE;
-    if (number == 0)
-        return KYMO_OK;
-    if (recent->number != number) {
-        uint32_t id = c->group.first_script + number;
-        *script = id;
-        if (c->script)
-            KYMO_TRY(c->script(c->ctx, id, script));
-        /* Where it is not known it may be later. */
-        if (*script != KYMO_EVENT_NONE)
-            *recent = (struct kymo_recent_script){number, *script};
+    if (number == 0 || recent->number == number) {
+        *script = number ? recent->script : KYMO_EVENT_NONE;
         return KYMO_OK;
     }
-    *script = recent->script;
+    *script = c->group.first_script + number;
+    if (c->script)
+        KYMO_TRY(c->script(c->ctx, *script, script));
+    /* Where it is not known it may be later. */
+    if (*script != KYMO_EVENT_NONE)
+        *recent = (struct kymo_recent_script){number, *script};
     return KYMO_OK;
 }
 
 static kymo_err begin_call(struct kymo_call_reader *c, uint32_t number, kymo_event_call *e)
 {
     e->depth = kymo_call_state_depth(c->state) + 1;
-    if (e->depth > KYMO_EVENT_CALL_DEPTH_MAX)
+    if (e->depth > KYMO_CALL_DEPTH_MAX)
         return KYMO_E_CORRUPT;
     KYMO_TRY(find_script(c, number, &e->script));
     return kymo_vec_push(&c->state->scripts, e->script);
@@ -163,7 +159,7 @@ static kymo_err read_sync(struct kymo_call_reader *c)
 {
     uint64_t clock = kymo_read_u64(&c->bytes);
     uint32_t depth = kymo_read_u32(&c->bytes);
-    if (c->bytes.failed || depth > KYMO_EVENT_CALL_DEPTH_MAX)
+    if (c->bytes.failed || depth > KYMO_CALL_DEPTH_MAX)
         return KYMO_E_CORRUPT;
     if (c->state->is_known)
         kymo_call_state_set_depth(c->state, depth);
@@ -237,7 +233,7 @@ static uint32_t read_usual(struct kymo_call_reader *c, kymo_event_call *restrict
     uint32_t *const bottom = s->scripts.data;
     if (bottom == NULL || !s->is_known)
         return 0; /* the first call makes the stack */
-    const size_t depth_left = KYMO_EVENT_CALL_DEPTH_MAX - s->base;
+    const size_t depth_left = KYMO_CALL_DEPTH_MAX - s->base;
     const uint32_t *const full =
         bottom + (s->scripts.cap < depth_left ? s->scripts.cap : depth_left);
     const size_t room = kymo_reader_left(&c->bytes) / KYMO_CALL_BEGIN_BYTES;

@@ -27,6 +27,12 @@ kymo_err kymo_deliver_calls(kymo_decoder *d, uint32_t thread, uint32_t count)
     return KYMO_DELIVER(d, calls, &e);
 }
 
+kymo_err kymo_count_calls(kymo_decoder *d, uint32_t thread, uint32_t count)
+{
+    d->events += count;
+    return d->handler->call_count ? d->handler->call_count(d->ctx, thread, count) : KYMO_OK;
+}
+
 static kymo_err find_state(kymo_decoder *d, uint32_t thread, struct kymo_call_state **state)
 {
     while (d->calls.threads.len <= thread)
@@ -60,12 +66,9 @@ static kymo_err decode_events(kymo_decoder *d, uint32_t thread, const kymo_event
 
 static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const kymo_event_raw_calls *group)
 {
-    const kymo_event_handler *h = d->handler;
-    if (h->calls && !h->call_count)
-        return decode_events(d, thread, group);
-    uint32_t count = group->calls.len / BYTES_OF_EVENT;
-    d->events += count;
-    return h->call_count ? h->call_count(d->ctx, thread, count) : KYMO_OK;
+    return d->handler->calls && !d->handler->call_count
+               ? decode_events(d, thread, group)
+               : kymo_count_calls(d, thread, group->calls.len / BYTES_OF_EVENT);
 }
 
 kymo_err kymo_decode_calls(kymo_decoder *d, kymo_reader *r)

@@ -64,6 +64,9 @@ kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);
 /* recording_decode_calls.c: so many of the batch. */
 KYMO_NODISCARD
 kymo_err kymo_deliver_calls(kymo_decoder *d, uint32_t thread, uint32_t count);
+/* The same of a group that is not decoded. */
+KYMO_NODISCARD
+kymo_err kymo_count_calls(kymo_decoder *d, uint32_t thread, uint32_t count);
 
 /* One function for each chunk. */
 #define X(name, number, decoder) kymo_err kymo_decode_##decoder(kymo_decoder *d, kymo_reader *r);

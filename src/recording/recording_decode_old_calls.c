@@ -50,7 +50,7 @@ static kymo_err read_any(struct old_group *g, kymo_event_call *e)
 {
     uint64_t kind = kymo_read_uleb(&g->bytes), depth = kymo_read_uleb(&g->bytes);
     uint64_t missing = kymo_read_uleb(&g->bytes);
-    if (kind > KYMO_TRACE_STOP || depth > KYMO_EVENT_CALL_DEPTH_MAX || missing > UINT32_MAX ||
+    if (kind > KYMO_TRACE_STOP || depth > KYMO_CALL_DEPTH_MAX || missing > UINT32_MAX ||
         (depth == 0 && kind < KYMO_TRACE_GAP))
         return KYMO_E_CORRUPT;
     e->kind = (uint32_t)kind;
@@ -82,7 +82,7 @@ static kymo_err read_event(struct old_group *g, kymo_event_call *e)
     e->kind = kinds[tag];
     e->depth = kymo_call_state_depth(s);
     if (kymo_call_begins(e->kind)) {
-        if (++e->depth > KYMO_EVENT_CALL_DEPTH_MAX)
+        if (++e->depth > KYMO_CALL_DEPTH_MAX)
             return KYMO_E_CORRUPT;
         KYMO_TRY(read_function(g, &e->script));
         return kymo_vec_push(&s->scripts, e->script);
@@ -120,8 +120,7 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, kymo_reader bytes
     }
     if (count > kymo_reader_left(&bytes)) /* an event has a byte at least */
         return kymo_decode_malformed(d);
-    d->events += count;
-    return d->handler->call_count ? d->handler->call_count(d->ctx, thread, count) : KYMO_OK;
+    return kymo_count_calls(d, thread, count);
 }
 
 kymo_err kymo_decode_old_calls(kymo_decoder *d, kymo_reader *r)

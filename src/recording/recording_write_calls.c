@@ -116,7 +116,7 @@ static int is_possible(const kymo_event_call *e)
 {
     int is_call = kymo_call_begins(e->kind) || kymo_call_ends(e->kind);
     return e->kind <= KYMO_TRACE_STOP && e->time_ns <= KYMO_FILE_TIME_MAX &&
-           (!is_call || e->depth - 1 < KYMO_EVENT_CALL_DEPTH_MAX);
+           (!is_call || e->depth - 1 < KYMO_CALL_DEPTH_MAX);
 }
 
 /* Writes the next events, BATCH at most. Returns the bytes. */

@@ -244,8 +244,8 @@ static kymo_err emit_calls(const kymo_event_handler *h, void *ctx)
     };
     static const kymo_event_call late[] = {
         {1011000000, 0, 1, KYMO_TRACE_RETURN, 0},
-        {1011000050, 0, KYMO_EVENT_CALL_DEPTH_MAX, KYMO_TRACE_CALL, 0},
-        {1011000070, 0, KYMO_EVENT_CALL_DEPTH_MAX, KYMO_TRACE_RETURN, 0},
+        {1011000050, 0, KYMO_CALL_DEPTH_MAX, KYMO_TRACE_CALL, 0},
+        {1011000070, 0, KYMO_CALL_DEPTH_MAX, KYMO_TRACE_RETURN, 0},
     };
     KYMO_TRY(h->calls(ctx, &(kymo_event_calls){2, LEN(first), first}));
     return h->calls(ctx, &(kymo_event_calls){2, LEN(late), late});

@@ -235,8 +235,8 @@ static void absurd_depths_do_no_harm(void **state)
     (void)state;
     add_scripts();
     for (uint32_t i = 0; i < 1000; i++) {
-        const kymo_event_call call = {1000 + i, i % 3, i * 0x9e3779b9u % KYMO_EVENT_CALL_DEPTH_MAX,
-                                      i % 8, i};
+        const kymo_event_call call = {1000 + i, i % 3, i * 0x9e3779b9u % KYMO_CALL_DEPTH_MAX, i % 8,
+                                      i};
         add(&call, 1);
     }
     finish(3000);

@@ -38,7 +38,7 @@ static kymo_event_call next_event(uint64_t *time_ns, uint32_t open[64], uint32_t
         if (e.kind >= KYMO_TRACE_GAP) {
             e.missing = UINT32_MAX - draw(2);
         } else {
-            e.depth = draw(2) ? 1 + draw(40) : KYMO_EVENT_CALL_DEPTH_MAX - draw(2);
+            e.depth = draw(2) ? 1 + draw(40) : KYMO_CALL_DEPTH_MAX - draw(2);
             e.script = draw(3) ? draw(SCRIPTS) : KYMO_EVENT_NONE;
         }
         *depth = 0;
@@ -109,7 +109,7 @@ static void events_come_back(void **state)
 
 /* ---- as a tracer writes them ---- */
 
-enum { GROUPS = 40, OF_GROUP = 1500 };
+enum { GROUPS = 40, OF_GROUP = 1500, FUNCTIONS = 50 };
 
 static struct {
     unsigned char bytes[GROUPS * OF_GROUP * KYMO_CALL_BYTES_MAX];
@@ -125,6 +125,8 @@ static void make_raw(void)
     struct kymo_call_place at = {.clock = 0};
     unsigned char *to = raw.bytes;
     uint32_t depth = 0;
+    raw.clock_ns = 0; /* a tick is a ns */
+    raw.ns_per_tick = 1ull << 32;
     uint64_t clock = 1000;
     for (uint32_t i = 0; i < GROUPS * OF_GROUP; i++) {
         kymo_event_call *e = &raw.made[i];
@@ -133,7 +135,7 @@ static void make_raw(void)
         *e = (kymo_event_call){.time_ns = clock,
                                .kind = begins ? KYMO_TRACE_CALL : KYMO_TRACE_RETURN,
                                .depth = begins ? ++depth : depth--};
-        e->script = e->depth * 3 % 50;
+        e->script = e->depth * 3 % FUNCTIONS;
         if (i % OF_GROUP == 0) {
             raw.from[i / OF_GROUP] = (uint32_t)(to - raw.bytes);
             at.is_known = i / OF_GROUP % 4 != 0;
@@ -156,22 +158,33 @@ static kymo_err emit_group(const kymo_event_handler *h, void *ctx, uint32_t i)
     return h->raw_calls(ctx, &group);
 }
 
-static kymo_err emit_definitions(const kymo_event_handler *h, void *ctx)
+static kymo_err emit_scripts(const kymo_event_handler *h, void *ctx, uint32_t from, uint32_t to)
 {
-    KYMO_TRY(h->meta(ctx, &(kymo_event_meta){.start_ns = 1}));
-    KYMO_TRY(h->process(ctx, &(kymo_event_process){.pid = 1}));
-    KYMO_TRY(h->thread(ctx, &(kymo_event_thread){.tid = 1}));
-    for (uint32_t i = 0; i < 50; i++)
+    for (uint32_t i = from; i < to; i++)
         KYMO_TRY(h->script(ctx, &(kymo_event_script){0, i, i, KYMO_EVENT_PYTHON, "f", "f.py"}));
     return KYMO_OK;
 }
 
-static kymo_err emit_raw(const kymo_event_handler *h, void *ctx)
+static kymo_err emit_groups(const kymo_event_handler *h, void *ctx, uint32_t from, uint32_t to)
 {
-    KYMO_TRY(emit_definitions(h, ctx));
-    for (uint32_t i = 0; i < GROUPS; i++)
+    for (uint32_t i = from; i < to; i++)
         KYMO_TRY(emit_group(h, ctx, i));
     return KYMO_OK;
+}
+
+/* So many scripts are there from the beginning. */
+static kymo_err emit_definitions(const kymo_event_handler *h, void *ctx, uint32_t scripts)
+{
+    KYMO_TRY(h->meta(ctx, &(kymo_event_meta){.start_ns = 1}));
+    KYMO_TRY(h->process(ctx, &(kymo_event_process){.pid = 1}));
+    KYMO_TRY(h->thread(ctx, &(kymo_event_thread){.tid = 1}));
+    return emit_scripts(h, ctx, 0, scripts);
+}
+
+static kymo_err emit_raw(const kymo_event_handler *h, void *ctx)
+{
+    KYMO_TRY(emit_definitions(h, ctx, FUNCTIONS));
+    return emit_groups(h, ctx, 0, GROUPS);
 }
 
 static kymo_err keep_raw(void *ctx, const kymo_event_calls *e)
@@ -203,8 +216,6 @@ static void bytes_of_a_tracer_become_events(void **state)
     kymo_recording_report report;
     size_t bytes;
     make_raw();
-    raw.clock_ns = 0;
-    raw.ns_per_tick = 1ull << 32;
     read_raw(emit_raw, &bytes, &report);
     assert_int_equal(report.damage.values + report.damage.references, 0);
     assert_true(bytes < (size_t)GROUPS * OF_GROUP * 7 / 2); /* 3 for an event, and heads */
@@ -224,8 +235,6 @@ static void a_ring_keeps_the_newest_of_large_groups(void **state)
 {
     (void)state;
     make_raw();
-    raw.clock_ns = 0;
-    raw.ns_per_tick = 1ull << 32;
     for (uint64_t room = 1 << 13; room <= 1 << 16; room *= 2) {
         static const kymo_event_handler handler = {.calls = keep_raw};
         kymo_recording_report report;
@@ -256,7 +265,7 @@ static void a_ring_keeps_the_newest_of_large_groups(void **state)
 /* Without the groups 5 and 18 (which begins anew). */
 static kymo_err emit_some(const kymo_event_handler *h, void *ctx)
 {
-    KYMO_TRY(emit_definitions(h, ctx));
+    KYMO_TRY(emit_definitions(h, ctx, FUNCTIONS));
     for (uint32_t i = 0; i < GROUPS; i++)
         if (i != 5 && i != 18)
             KYMO_TRY(emit_group(h, ctx, i));
@@ -271,8 +280,6 @@ static void behind_what_is_missing_nothing_is_guessed(void **state)
     size_t bytes;
     uint32_t at = 0;
     make_raw();
-    raw.clock_ns = 0;
-    raw.ns_per_tick = 1ull << 32;
     read_raw(emit_some, &bytes, &report);
     assert_int_equal(raw.count, (GROUPS - 5) * OF_GROUP);
     for (uint32_t i = 0; i < GROUPS * OF_GROUP; i++) {
@@ -289,7 +296,7 @@ static void behind_what_is_missing_nothing_is_guessed(void **state)
 
 static kymo_err emit_damaged(const kymo_event_handler *h, void *ctx)
 {
-    KYMO_TRY(emit_definitions(h, ctx));
+    KYMO_TRY(emit_definitions(h, ctx, FUNCTIONS));
     for (uint32_t i = 0; i < GROUPS; i++) {
         unsigned char *first = raw.bytes + raw.from[i];
         unsigned char was[4];
@@ -319,17 +326,10 @@ enum { EARLY_GROUPS = 20 };
 /* Half of the functions are announced behind so many groups, a chunk and more. */
 static kymo_err emit_late(const kymo_event_handler *h, void *ctx)
 {
-    KYMO_TRY(h->meta(ctx, &(kymo_event_meta){.start_ns = 1}));
-    KYMO_TRY(h->process(ctx, &(kymo_event_process){.pid = 1}));
-    KYMO_TRY(h->thread(ctx, &(kymo_event_thread){.tid = 1}));
-    for (uint32_t i = 0; i < 50; i++) {
-        for (uint32_t group = 0; i == 25 && group < EARLY_GROUPS; group++)
-            KYMO_TRY(emit_group(h, ctx, group));
-        KYMO_TRY(h->script(ctx, &(kymo_event_script){0, i, i, KYMO_EVENT_PYTHON, "f", "f.py"}));
-    }
-    for (uint32_t i = EARLY_GROUPS; i < GROUPS; i++)
-        KYMO_TRY(emit_group(h, ctx, i));
-    return KYMO_OK;
+    KYMO_TRY(emit_definitions(h, ctx, FUNCTIONS / 2));
+    KYMO_TRY(emit_groups(h, ctx, 0, EARLY_GROUPS));
+    KYMO_TRY(emit_scripts(h, ctx, FUNCTIONS / 2, FUNCTIONS));
+    return emit_groups(h, ctx, EARLY_GROUPS, GROUPS);
 }
 
 static void a_function_that_comes_late_is_known_from_then_on(void **state)
@@ -338,8 +338,6 @@ static void a_function_that_comes_late_is_known_from_then_on(void **state)
     kymo_recording_report report;
     size_t bytes;
     make_raw();
-    raw.clock_ns = 0;
-    raw.ns_per_tick = 1ull << 32;
     read_raw(emit_late, &bytes, &report);
     assert_true(report.damage.references > 0);
     assert_int_equal(raw.count, GROUPS * OF_GROUP);
@@ -414,7 +412,7 @@ static void wrong_events_are_refused(void **state)
 {
     (void)state;
     static const kymo_event_call wrong[] = {
-        {.kind = KYMO_TRACE_STOP + 1}, {.depth = 0}, {.depth = KYMO_EVENT_CALL_DEPTH_MAX + 1}};
+        {.kind = KYMO_TRACE_STOP + 1}, {.depth = 0}, {.depth = KYMO_CALL_DEPTH_MAX + 1}};
     kymo_recording_writer *w;
     int fd = memfd_create("recording", MFD_CLOEXEC);
     assert_int_equal(kymo_recording_writer_create(fd, 0, &w), KYMO_OK);
