@@ -75,7 +75,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        env = {**os.environ, "PPROF_TMPDIR": name, "GOCACHE": name + "/cache", "GO111MODULE": "off", "GOFLAGS": ""}
+        env = {**os.environ, "PPROF_TMPDIR": name, "GO111MODULE": "off", "GOFLAGS": ""}
         for path in sorted(HERE.glob("go_*.pb.gz")):
             check(kymo, go, path, folder, env)
         run(go, "run", HERE / "write_profiles.go", cwd=folder, env=env)

@@ -111,7 +111,7 @@ def samples(path):
             re.findall(r"^sample thread=(\d+) time=\d+ weight=(\d+) kind=0", text, re.M)]
 
 
-BOUNDARIES = 6
+BOUNDARIES = 4
 PERIOD_S = 0.005
 EACH_S = 0.1  # what a thread uses between two looks for the end
 

@@ -218,10 +218,10 @@ def rounds(count, *more):
     check(late["pages"] <= early["pages"] + 128, f"{early} {late}")
 
 
-add_case("rounds", rounds, 50)
-add_case("rounds.timer", rounds, 8, "engine=timer")
-add_case("rounds.dispatch", rounds, 8, "engine=dispatch")
-add_case("rounds.wall", rounds, 8, "wall=5ms")
+add_case("rounds", rounds, 25)
+add_case("rounds.timer", rounds, 5, "engine=timer")
+add_case("rounds.dispatch", rounds, 5, "engine=dispatch")
+add_case("rounds.wall", rounds, 5, "wall=5ms")
 
 
 @case

@@ -69,7 +69,7 @@ def pprof():
 @case
 def markers():
     """Counts and durations are those of the two reports, by name and by category."""
-    paths = [record([WORKLOADS / "marks", mode], period="10ms").path for mode in ("kinds", "labels")]
+    paths = [record([WORKLOADS / "marks", *mode], period="10ms").path for mode in (["kinds"], ["labels", "20"])]
     for by in "name", "category":
         reports = [{(row["name"], row["category"]): row for row in json.loads(
             kymo("report", path, "--json", "--mode=markers", "--by", by).stdout)["markers"] if row["count"]}

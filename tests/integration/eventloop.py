@@ -26,7 +26,7 @@ from kymotest import (WORKLOADS, Recording, Running, add_case, as_many, by_chanc
 WAYS = ["poll", "epoll_wait", "nanosleep", "recv"]
 # Half of it is enough for loops that work half of their time, and with timers, whose shares no test
 # judges. On a busy machine it takes longer until there were waits enough.
-SECONDS = 12
+SECONDS = 9
 LEAST_WAITS = 300
 MOST_SECONDS = 100
 LATE_S = 0.0001

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 3, FORKS = 40, BURN_NS = 20000000, AT_THE_END = 42, KINDS = 5 };
+enum { THREADS = 3, FORKS = 20, BURN_NS = 20000000, AT_THE_END = 42, KINDS = 5 };
 
 static volatile int done;
 

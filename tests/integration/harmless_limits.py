@@ -45,7 +45,7 @@ def file_size_limit():
     """ulimit -f 1 in the shell that starts the program: kymo's own files are limited as well, but
     no program dies of it."""
     where = folder()
-    command = ["sh", "-c", "ulimit -f 1; exec \"$0\" 1 >out", str(WORKLOADS / "split")]
+    command = ["sh", "-c", "ulimit -f 1; exec \"$0\" 0.4 >out", str(WORKLOADS / "split")]
     for engine in ENGINES:
         recording = record(command, engine=engine, cwd=where)
         check(recording.result.status == 0, f"status {recording.result.status}: "
@@ -78,7 +78,7 @@ def small_cgroup():
         skip("no cgroup with a memory limit can be made here")
     try:
         enter = ["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec \"$@\"", "sh"]
-        program = [WORKLOADS / "split", "1"]
+        program = [WORKLOADS / "split", "0.4"]
         for engine in ENGINES:
             path = folder() / "recording.kymo"
             result = run(enter + [str(a) for a in record_command(program, path, engine=engine)])

@@ -67,7 +67,7 @@ def rawaction():
         # Samples of 1 ms that need no handler, until the recorder has seen that it is gone.
         copied_s = 0.001 * report.quality.get("copied_samples", 0)
         # It has worked that long by its CPU clock.
-        check(unsampled >= 0.6 - copied_s, "what came after is not said to be unsampled")
+        check(unsampled >= 0.3 - copied_s, "what came after is not said to be unsampled")
 
 
 @case
@@ -75,7 +75,7 @@ def xz():
     """xz -T2 blocks all signals in its workers, which do all the work."""
     source = folder() / "source"
     with source.open("wb") as f:
-        for i in range(90000):
+        for i in range(45000):
             f.write(f"{i * i} {i * 7919 % 104729:x} {i ** 3}\n".encode())
     command = ["xz", "-T2", "-6", "--block-size=1MiB", "-k", "-c", str(source)]
     for engine in ENGINES:

@@ -28,7 +28,7 @@ EVERY = ("--alloc=0",)
 # CPU samples are not looked at.
 PERIOD = "10ms"
 # For a compressed MB the checker takes 10 s.
-CHECKED_BYTES = 300_000
+CHECKED_BYTES = 100_000
 
 
 def preloading(allocator):
@@ -142,7 +142,7 @@ for library in LIBRARIES:
 SOLVER = """
 import kiwisolver
 kept = []
-for i in range(300):
+for i in range(100):
     solver = kiwisolver.Solver()
     xs = [kiwisolver.Variable(f"a rather long name of variable {j}") for j in range(30)]
     for a, b in zip(xs, xs[1:]):
@@ -163,10 +163,10 @@ def extension(options, library):
     """C++ in a module that python loads for itself alone, with its own copy of nothing: operators of
     new and delete, and exceptions that leave it."""
     have_module("kiwisolver", "python3-kiwisolver")
-    data = unchanged([PYTHON, "-c", SOLVER], options, 100000, env=preloading(library))
+    data = unchanged([PYTHON, "-c", SOLVER], options, 30000, env=preloading(library))
     if options == EVERY:
         asked = sum(f["total"]["objects"] for f in data["functions"] if "_cext" in (f["module"] or ""))
-        check(asked > 100000, f"only {asked} blocks in functions of the extension")
+        check(asked > 30000, f"only {asked} blocks in functions of the extension")
 
 
 GREENLETS = """

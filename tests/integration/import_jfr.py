@@ -5,6 +5,7 @@ against the recording.
 Without async-profiler (tests/golden/async_profiler.py) its cases are skipped.
 """
 import collections
+import functools
 import json
 import pathlib
 import re
@@ -116,7 +117,8 @@ def own_heap():
 
 # ---- the JVM ----
 
-def program():
+@functools.cache
+def compiled():
     for tool in ("java", "javac", "jfr"):
         if not shutil.which(tool):
             skip(f"there is no {tool} of a JDK: tools/install-deps test installs one")
@@ -125,8 +127,15 @@ def program():
     return cwd
 
 
+def program():
+    """A folder of its own for each case, with the classes."""
+    cwd = folder()
+    shutil.copytree(compiled(), cwd, dirs_exist_ok=True)
+    return cwd
+
+
 def run_java(cwd, *options):
-    result = run(["java", *options, "-cp", cwd, "JfrShares", "1.5"], cwd=cwd)
+    result = run(["java", *options, "-cp", cwd, "JfrShares", "0.8"], cwd=cwd)
     check(result.status == 0, f"java: status {result.status}: {result.stderr or result.stdout}")
 
 

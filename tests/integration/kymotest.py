@@ -467,13 +467,18 @@ def tried_again(function):
     return run_case
 
 
+def cpu_seconds():
+    """Of this process and of those that it has waited for."""
+    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
 def main():
     """Runs the cases that are named on the command line, or all."""
     failed, skipped = [], []
     names = sys.argv[1:] or list(cases)
     for name in names:
         print(f"{name}:", flush=True)
-        began = time.monotonic()
+        began, used = time.monotonic(), cpu_seconds()
         try:
             with hangs.Limit(CASE_PATIENCE_S) as limit:
                 cases[name]()
@@ -487,7 +492,7 @@ def main():
         except Exception:
             traceback.print_exc(file=sys.stdout)
             failed.append(name)
-        say(f"({time.monotonic() - began:.1f} s)")
+        say(f"({time.monotonic() - began:.1f} s, CPU time {cpu_seconds() - used:.1f} s)")
     for path in folders:
         if failed and os.environ.get("KYMO_TEST_KEEP"):
             say(f"kept: {path}")

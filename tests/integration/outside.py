@@ -37,22 +37,12 @@ def record_outside(argv, **how):
     return recording, report
 
 
-CACHE = []
-
-
-def cache():
-    """Of Go's compiler, for all cases."""
-    if not CACHE:
-        CACHE.append(folder())
-    return CACHE[0]
-
-
 def built(command, source, name):
     """A program of that source; skips the case where there is no such compiler."""
     here = folder()
     (here / source[0]).write_text(source[1])
     made = subprocess.run([*command, "-o", here / name, here / source[0]], cwd=here, capture_output=True, check=False,
-                          env={**os.environ, "CGO_ENABLED": "0", "GO111MODULE": "off", "GOCACHE": str(cache())})
+                          env={**os.environ, "CGO_ENABLED": "0", "GO111MODULE": "off"})
     if made.returncode:
         skip(f"{command[0]} does not build it here: {made.stderr[-200:]}")
     return here / name

@@ -7,12 +7,12 @@ import os
 import subprocess
 
 from kymotest import (KYMO, add_case, check, folder, main, record, record_command, run, say, skip, wait_until)
-from pythons import find_interpreters, some_of
+from pythons import find_interpreters, one_of_each_version, some_of
 from traced import BEGINS, CALL, DUMP, ENDS, NATIVE, OPEN, Calls, package_for, record_traced
 
 INTERPRETERS = find_interpreters()
-# One with a profile function, and those with sys.monitoring.
-TESTED = [i for i in some_of(INTERPRETERS)] + [i for i in INTERPRETERS if i.version == "3.12"]
+# One with a profile function, and one with sys.monitoring.
+TESTED = some_of(INTERPRETERS)
 
 HOME = folder()
 
@@ -880,9 +880,9 @@ CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_t
          little_is_loaded, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
          filters, filters_change, blocks, short_calls_make_room, started_by_python, logging_is_unchanged, own_modules, profile_module, flight_recorder, pstats_file]
-# Each version up to 3.11 tells of exceptions in another way.
-OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
-for tested in INTERPRETERS:
+# Each version up to 3.11 tells of exceptions in another way, and each from 3.12 on has another sys.monitoring.
+OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced, threads, tasks, forks, other_profilers]
+for tested in one_of_each_version(INTERPRETERS, checked=True):
     for fault in CASES if tested in TESTED else OF_EACH:
         add_case(f"{fault.__name__}.{tested.name}", fault, tested)
 main()

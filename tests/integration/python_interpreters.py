@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traced calls of sub-interpreters, also of those with a GIL of their own, on every CPython that is there."""
+"""Traced calls of sub-interpreters, also of those with a GIL of their own, on the CPythons that are there."""
 import collections
 import os
 import pathlib
 
 from kymotest import KYMO, add_case, check, folder, main, run, skip
-from pythons import find_interpreters
+from pythons import find_interpreters, one_of_each_kind, one_of_each_version
 from traced import (BEGINS, CALL, NATIVE, OPEN, SCENARIOS, WORKLOAD, Calls, check_counts, package_for, record_traced,
                     true_counts)
 
@@ -342,8 +342,10 @@ print("done")
         expect(Calls(where / f"{turn}.kymo"), leaf=10, outside=1)
 
 
-CASES = [own_recordings, counts, callers, side_by_side, choices, exceptions, many, late, markers]
-for interpreter in INTERPRETERS:
+CASES = [own_recordings, callers, side_by_side, choices, exceptions, many, late, markers]
+for interpreter in one_of_each_version(INTERPRETERS, checked=True):
+    add_case(f"counts.{interpreter.name}", counts, interpreter)
+for interpreter in one_of_each_kind(INTERPRETERS, checked=True):
     for case in CASES:
         add_case(f"{case.__name__}.{interpreter.name}", case, interpreter)
 main()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers, counters and labels that a Python program makes by the package, on every interpreter that is there."""
 from kymotest import add_case, check, main, record, run
-from pythons import find_interpreters
+from pythons import find_interpreters, one_of_each_kind
 from traced import package_for, record_traced
 
 PROGRAM = """
@@ -213,7 +213,7 @@ def stopped(interpreter):
         check(result.status == 7, f"{what}: status {result.status}: {result.stderr}")
 
 
-for interpreter in find_interpreters():
+for interpreter in one_of_each_kind(find_interpreters(), checked=True):
     add_case(f"same_exceptions.{interpreter.name}", same_exceptions, interpreter)
     add_case(f"stopped.{interpreter.name}", stopped, interpreter)
     add_case(f"marks.{interpreter.name}", marks, interpreter)

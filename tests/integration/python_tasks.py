@@ -6,10 +6,10 @@ import gzip
 
 from kymotest import KYMO, add_case, check, folder, main, record, run, say, tried_again
 from pprof_samples import pprof
-from pythons import find_interpreters
+from pythons import find_interpreters, one_of_each_kind
 from traced import package_for
 
-INTERPRETERS = find_interpreters()
+INTERPRETERS = one_of_each_kind(find_interpreters())
 
 STEPS = 8
 PROGRAM = """

@@ -6,7 +6,7 @@ import os
 import re
 
 from kymotest import KYMO, add_case, check, folder, main, run, say
-from pythons import find_interpreters, some_of
+from pythons import find_interpreters, one_of_each_version, some_of
 from traced import SCENARIOS, WORKLOAD, Calls, check_counts, package_for, record_traced, true_counts
 
 INTERPRETERS = find_interpreters()
@@ -125,6 +125,7 @@ def period(interpreter):
 
 for interpreter in INTERPRETERS:
     add_case(f"counts.{interpreter.name}", counts, interpreter)
+for interpreter in one_of_each_version(INTERPRETERS, checked=True):
     add_case(f"tasks.{interpreter.name}", tasks, interpreter)
     add_case(f"raises.{interpreter.name}", raises, interpreter)
 for interpreter in some_of(INTERPRETERS)[:1]:

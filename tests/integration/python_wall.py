@@ -9,7 +9,7 @@ import math
 import pathlib
 
 from kymotest import WORKLOADS, add_case, check, check_close, main, record, run, say, skip, tried_again
-from pythons import find_interpreters, some_of
+from pythons import find_interpreters, one_of_each_version, some_of
 
 PERIOD_S = 0.01
 SECONDS = 4
@@ -169,7 +169,7 @@ def held(function, interpreter):
 
 # Where the interpreter keeps its frames is each version's own; how the recorder waits is not.
 INTERPRETERS = find_interpreters()
-for interpreter in INTERPRETERS:
+for interpreter in one_of_each_version(INTERPRETERS):
     for case in (kinds, native, trampolines):
         add_case(f"{case.__name__}.{interpreter.name}", held, case, interpreter)
 for interpreter in some_of(INTERPRETERS):

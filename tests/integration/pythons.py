@@ -41,6 +41,22 @@ def find_interpreters():
     return out
 
 
+def one_of_each_version(interpreters, checked=False):
+    """For what each version has in another place; checked: a debug build is preferred, since it checks what an
+    extension does."""
+    found = {}
+    for i in sorted(interpreters, key=lambda i: i.name.endswith("-debug") != checked):
+        found.setdefault(i.version, i)
+    return [i for i in interpreters if i in found.values()]
+
+
+def one_of_each_kind(interpreters, checked=False):
+    """For what works in another way: frames that are counted, up to 3.10, or matched by address, and calls by a profile
+    function, up to 3.11, or by sys.monitoring."""
+    each = one_of_each_version(interpreters, checked)
+    return [i for i in each if i.version in ("3.10", "3.11", "3.13")] or each
+
+
 def some_of(interpreters):
     """Those that suffice for what the layout of a version does not change: one whose frames are counted, and one
     whose frames are matched by address."""

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scribble.c SEED [WRITES] - finds the memory that it shares with the recorder and, while it works,
- * writes random numbers to random places of it: WRITES (100) every 30 us or so, for a second of CPU
- * time. What that does to the record is its own affair, as long as the process goes on.
+ * writes random numbers to random places of it: WRITES (100) every 30 us or so, for a quarter of a
+ * second of CPU time. What that does to the record is its own affair, as long as the process goes
+ * on.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         must(pthread_create(&beside[i], NULL, work_beside, NULL) == 0, "pthread_create");
     uint64_t start = thread_cpu_ns(), writes = 0;
-    while (thread_cpu_ns() - start < 1000000000) {
+    while (thread_cpu_ns() - start < 250000000) {
         for (int i = 0; found && i < burst; i++) {
             /* Half of the writes go to the first 64 KiB, where what matters most lies. */
             uint64_t span = next(&state) & 1 ? hi - lo : 65536;

@@ -12,7 +12,7 @@ from servers.server import Session
 from kymotest import (Recording, add_case, check, check_complete, folder, main, record_command, say, skip,
                       tools_for)
 
-SECONDS = 2
+SECONDS = 1
 
 
 def loaded(server, seconds, prefix=()):

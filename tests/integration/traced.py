@@ -18,6 +18,8 @@ BEGINS, ENDS = (CALL, RESUME, OPEN), (RETURN, YIELD, UNWIND)
 NATIVE = 2
 
 Function = collections.namedtuple("Function", "name file line language")
+# The innermost function of Python's on a stack, and whether one of them is the root, or a module's body.
+Caller = collections.namedtuple("Caller", "script in_root in_module")
 Call = collections.namedtuple("Call", "thread time_ns kind depth missing function")
 
 
@@ -90,21 +92,19 @@ class Calls:
     def __init__(self, path):
         out = run([DUMP, path])
         check(out.status == 0, f"recording_dump: {out.stderr}")
-        self.functions, self.calls, self.threads, self.processes = {}, [], {}, {}
-        self.lost = {}
-        for line in out.stdout.splitlines():
-            self._take(line)
-
-    def _take(self, line):
-        if m := re.match(r'script (\d+) process=(\d+) line=(\d+) language=(\d+) name="(.*?)" file="(.*?)"$', line):
-            self.functions[int(m[1])] = Function(m[5], m[6], int(m[3]), int(m[4]))
-        elif m := re.match(r"call thread=(\d+) time=(\d+) kind=(\d+) depth=(\d+) missing=(\d+) script=(\w+)$", line):
-            function = None if m[6] == "none" else self.functions[int(m[6])]
-            self.calls.append(Call(*(int(x) for x in m.groups()[:5]), function))
-        elif m := re.match(r"thread (\d+) process=(\d+) tid=(\d+)", line):
-            self.threads[int(m[1])] = (int(m[2]), int(m[3]))
-        elif m := re.match(r"process (\d+) pid=(\d+)", line):
-            self.processes[int(m[1])] = int(m[2])
+        self.functions, self.threads, self.processes = {}, {}, {}
+        text = out.stdout
+        for number, line, language, name, file in re.findall(
+                r'^script (\d+) process=\d+ line=(\d+) language=(\d+) name="(.*?)" file="(.*?)"$', text, re.M):
+            self.functions[int(number)] = Function(name, file, int(line), int(language))
+        functions = {str(number): function for number, function in self.functions.items()} | {"none": None}
+        self.calls = [Call(int(thread), int(time), int(kind), int(depth), int(missing), functions[script])
+                      for thread, time, kind, depth, missing, script in re.findall(
+                          r"^call thread=(\d+) time=(\d+) kind=(\d+) depth=(\d+) missing=(\d+) script=(\w+)$", text, re.M)]
+        for number, process, tid in re.findall(r"^thread (\d+) process=(\d+) tid=(\d+)", text, re.M):
+            self.threads[int(number)] = (int(process), int(tid))
+        for number, pid in re.findall(r"^process (\d+) pid=(\d+)", text, re.M):
+            self.processes[int(number)] = int(pid)
 
     def counts(self, file, root):
         """As the reference counts them: of functions of this file, and natives that they call, in calls of the
@@ -115,21 +115,21 @@ class Calls:
             stack, function = stacks[call.thread], call.function
             if call.kind in BEGINS or call.kind in ENDS:
                 del stack[call.depth - 1:]
-            callers = [f for f in stack if f and f.language != NATIVE]
+            caller = stack[-1] if stack else Caller(None, False, False)
+            is_script = function is not None and function.language != NATIVE
             if call.kind in BEGINS:
-                stack.append(function)
-            mine = function and (function.file == file or function.language == NATIVE)
-            is_inside = any(f[:3] == root for f in callers) or \
-                not any(f.name == "<module>" for f in callers or [function] if f)
-            if not mine or call.kind == OPEN or not is_inside:
+                stack.append(Caller(function, caller.in_root or function[:3] == root,
+                                    caller.in_module or function.name == "<module>") if is_script else caller)
+            mine = function and (function.file == file or not is_script)
+            in_module = caller.in_module if caller.script else function and function.name == "<module>"
+            if not mine or call.kind == OPEN or not (caller.in_root or not in_module):
                 continue
             end = call.kind in ENDS
-            if function.language == NATIVE and callers and callers[-1].file == file and \
-                    callers[-1][:3] != root:
+            if is_script:
+                out["return" if end else "call", function.name, function.line] += 1
+            elif caller.script and caller.script.file == file and caller.script[:3] != root:
                 event = "c_exception" if call.kind == UNWIND else "c_return" if end else "c_call"
                 out[event, function.name.rsplit(".")[-1], 0] += 1
-            elif function.language != NATIVE:
-                out["return" if end else "call", function.name, function.line] += 1
         return out
 
     def check_balance(self):

@@ -47,7 +47,7 @@ def family(engine):
     check_seconds(recording, truth)
     processes = report.data["processes"]
     check(len(processes) >= 8, f"{len(processes)} processes: {processes}")
-    roles = sorted(" ".join(p["command"][1:]) for p in processes if p["cpu_s"] > 0.1)
+    roles = sorted(" ".join(p["command"][1:]) for p in processes if p["cpu_s"] > 0.05)
     check(roles == [""] * 6 + ["replaced", "spawned"], f"what they were called with: {roles}")
     # No process waits for a daemon, so its time is not in what wait4 says.
     waited = sum(p["cpu_s"] for p in processes) - truth["burn_daemon"]
@@ -60,10 +60,10 @@ def family(engine):
 
 def namespace(engine):
     """In a pid namespace threads have numbers that are not the recorder's: totals are right still."""
-    command = ["unshare", "--pid", "--fork", "--mount-proc", FAMILY]
-    if run(command).status != 3:
+    command = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if run([*command, "true"]).status != 0:
         skip("no pid namespace can be made here")
-    recording = record(command, engine=engine)
+    recording = record([*command, FAMILY], engine=engine)
     report = recording.report()
     # On a busy machine a thread in there may end before the tick that would have sampled it.
     unsampled_s = report.quality["cpu_unsampled_s"]
@@ -266,9 +266,12 @@ def many(engine):
     check(all(p["cpu_s"] > 0 for p in children), "a child's CPU time is not known")
 
 
-for function in (family, namespace, tracks, alone, many, outlives, late, late_forked, stopped, build,
-                 killed, gone_before_looked_at):
-    for engine_name in engines():
+ENGINES = engines()
+for function in (family, namespace, many, outlives, build, gone_before_looked_at):
+    for engine_name in ENGINES:
         add_case(f"{function.__name__}.{engine_name}", function, engine_name)
+# What the recorder does by itself, however the processes are sampled.
+for function in (tracks, alone, late, late_forked, stopped, killed):
+    add_case(function.__name__, function, ENGINES[0])
 
 main()

@@ -134,7 +134,7 @@ def stopped(who):
     """SIGSTOP for seconds, then SIGCONT, in the middle of the work."""
     for way in ways():
         path = folder() / "recording.kymo"
-        running = Running(record_command([WORKLOADS / "busy", "1", "2"], path, engine=way))
+        running = Running(record_command([WORKLOADS / "busy", "1", "0.7"], path, engine=way))
         program = wait_for_child(running)
         targets = {"program": [program], "recorder": [running.process.pid],
                    "both": [running.process.pid, program]}[who]

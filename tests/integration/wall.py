@@ -54,7 +54,7 @@ def check_quality(report, looks):
 def shares(engine):
     if engine not in engines():
         skip(f"{engine} does not work here")
-    recording = record([WORKLOADS / "waits", "shares", 8], engine=engine,
+    recording = record([WORKLOADS / "waits", "shares", 6], engine=engine,
                        options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")

@@ -69,13 +69,22 @@ static void fail_each(kymo_err (*run)(const kymo_profile *, size_t), size_t argu
     kymo_profile_destroy(profile);
 }
 
+/* Some formats have room for everything: what they are asked to show changes nothing. */
+static bool has_it_all(const char *format)
+{
+    return strcmp(format, "firefox") == 0 || strcmp(format, "jfr") == 0 ||
+           strcmp(format, "chrome") == 0;
+}
+
 static void each_allocation_of_an_encoder(void **state)
 {
     (void)state;
     for (size_t i = 0; kymo_format_at(i / KYMO_ENCODE_COUNT); i++) {
         const char *format = kymo_format_at(i / KYMO_ENCODE_COUNT)->name;
-        if (strcmp(format, "pstats") != 0 &&
-            (i % KYMO_ENCODE_COUNT != KYMO_ENCODE_GROWTH || strcmp(format, "pprof") == 0))
+        size_t show = i % KYMO_ENCODE_COUNT;
+        if (strcmp(format, "pstats") == 0 || (show != KYMO_ENCODE_AUTO && has_it_all(format)))
+            continue;
+        if (show != KYMO_ENCODE_GROWTH || strcmp(format, "pprof") == 0)
             fail_each(encode, i);
     }
 }

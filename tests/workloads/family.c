@@ -87,7 +87,7 @@ static void make_daemon(void (*run)(void))
 
 static void burn_and_end(void)
 {
-    work("burn_daemon", burn_daemon, 0.3);
+    work("burn_daemon", burn_daemon, 0.15);
 }
 
 static void outlive(void)
@@ -97,7 +97,7 @@ static void outlive(void)
     while (getppid() != 1)
         usleep(1000);
     usleep(200000);
-    work("burn_daemon", burn_daemon, 0.3);
+    work("burn_daemon", burn_daemon, 0.15);
 }
 
 static void linger(void)
@@ -114,11 +114,11 @@ int main(int argc, char **argv)
 {
     const char *role = argc > 1 ? argv[1] : "";
     if (strcmp(role, "spawned") == 0) {
-        work("burn_spawned", burn_spawned, 0.3);
+        work("burn_spawned", burn_spawned, 0.15);
         return 0;
     }
     if (strcmp(role, "replaced") == 0) {
-        work("burn_after_exec", burn_after_exec, 0.2);
+        work("burn_after_exec", burn_after_exec, 0.1);
         return 0;
     }
     if (*role) {
@@ -127,24 +127,24 @@ int main(int argc, char **argv)
     }
     spawn(argv[0], "spawned");
     if (child() == 0) {
-        work("burn_forked", burn_forked, 0.4);
+        work("burn_forked", burn_forked, 0.2);
         if (child() == 0) {
-            work("burn_grandchild", burn_grandchild, 0.3);
+            work("burn_grandchild", burn_grandchild, 0.15);
             _exit(0);
         }
         wait(NULL);
         exit(0);
     }
     if (child() == 0) {
-        work("burn_before_exec", burn_before_exec, 0.2);
+        work("burn_before_exec", burn_before_exec, 0.1);
         execl(argv[0], argv[0], "replaced", (char *)NULL);
         _exit(1);
     }
     if (child() == 0) {
-        work("burn_killed", burn_killed, 0.25);
+        work("burn_killed", burn_killed, 0.12);
         kill(getpid(), SIGKILL);
     }
-    work("burn_program", burn_program, 0.2);
+    work("burn_program", burn_program, 0.1);
     make_daemon(burn_and_end);
     while (wait(NULL) > 0) {
     }

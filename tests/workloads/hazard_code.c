@@ -98,7 +98,7 @@ int hazard_unreadable(int argc, char **argv)
     memcpy(&function, &symbol, sizeof(function));
     function(1000); /* what it calls is bound */
     int is_protected = dl_iterate_phdr(protect_tables, argv[1]);
-    function(300000000);
+    function(150000000);
     printf("worked, tables unreadable: %s\n", is_protected ? "yes" : "no");
     return 0;
 }

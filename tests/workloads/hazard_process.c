@@ -23,7 +23,7 @@ DEFINE_BURN(burn_under_limit, 67)
 DEFINE_BURN(burn_in_child, 71)
 DEFINE_BURN(burn_in_parent, 73)
 
-enum { BURN_NS = 300000000, NOBODY = 65534 };
+enum { BURN_NS = 150000000, NOBODY = 65534 };
 
 static long open_descriptors(void)
 {
@@ -120,7 +120,7 @@ static void *work_beside(void *stop)
 int hazard_fork(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    enum { CHILDREN = 50 };
+    enum { CHILDREN = 25 };
     int stop = 0, wrong = 0;
     pthread_t beside;
     must(pthread_create(&beside, NULL, work_beside, &stop) == 0, "pthread_create");
@@ -172,7 +172,7 @@ static int work_in_child(void)
 int hazard_forkmalloc(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    enum { CHILDREN = 20, THREADS = 3 };
+    enum { CHILDREN = 10, THREADS = 3 };
     int stop = 0, wrong = 0;
     pthread_t beside[THREADS];
     for (int i = 0; i < THREADS; i++)

@@ -10,7 +10,7 @@
 
 DEFINE_BURN(burn_without_action, 127)
 
-enum { BURN_NS = 300000000 };
+enum { BURN_NS = 150000000 };
 
 int hazard_rawaction(int argc, char **argv)
 {

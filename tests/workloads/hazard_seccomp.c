@@ -25,7 +25,7 @@ DEFINE_BURN(burn_before_filter, 101)
 DEFINE_BURN(burn_behind_filter, 103)
 DEFINE_BURN(burn_more_behind_filter, 107)
 
-enum { BEFORE_NS = 100000000, BEHIND_NS = 450000000, BETWEEN_NS = 600000000, TURNS = 37 };
+enum { BEFORE_NS = 100000000, BEHIND_NS = 200000000, BETWEEN_NS = 300000000, TURNS = 37 };
 
 #define ALLOW(name)                                         \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), \

@@ -20,14 +20,14 @@ DEFINE_BURN(burn_on_mmap_stack, 41)
 DEFINE_BURN(burn_between_jumps, 43)
 DEFINE_BURN(burn_on_altstack, 47)
 
-enum { HALF_SECOND_NS = 500000000 };
+enum { WORK_NS = 200000000 };
 
 /* ---- threads with the smallest stack there is ---- */
 
 static void *run_small(void *unused)
 {
     (void)unused;
-    burn_ns(burn_small_stack, 50000000);
+    burn_ns(burn_small_stack, 20000000);
     return NULL;
 }
 
@@ -175,7 +175,7 @@ int hazard_sigaltstack(int argc, char **argv)
     must(sigaltstack(&stack, NULL) == 0, "sigaltstack");
     struct sigaction action = {.sa_handler = work_on_altstack, .sa_flags = SA_ONSTACK};
     must(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction");
-    for (uint64_t end = thread_cpu_ns() + HALF_SECOND_NS; thread_cpu_ns() < end;)
+    for (uint64_t end = thread_cpu_ns() + WORK_NS; thread_cpu_ns() < end;)
         raise(SIGUSR1);
     printf("handled on the alternate stack: %s, elsewhere: %d\n", handled ? "yes" : "no",
            (int)strays);

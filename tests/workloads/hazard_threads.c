@@ -133,7 +133,7 @@ int hazard_allocthreads(int argc, char **argv)
                                                                                  "mallctl");
     if (!mallctl)
         return 77;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 10; i++) {
         bool is_on = i % 2 == 0;
         burn_ns(burn_before_threads, 100000000);
         must(mallctl("background_thread", NULL, NULL, &is_on, sizeof is_on) == 0, "mallctl");
@@ -152,7 +152,7 @@ static void *run_masked(void *unused)
     sigset_t all;
     sigfillset(&all);
     must(pthread_sigmask(SIG_SETMASK, &all, NULL) == 0, "pthread_sigmask");
-    burn_ns(burn_masked, 500000000);
+    burn_ns(burn_masked, 200000000);
     return NULL;
 }
 

@@ -21,7 +21,7 @@ DEFINE_BURN(burn_with_own_tls, 109)
 DEFINE_BURN(burn_with_other_fs, 113)
 
 enum { TLS_STACK = 64 << 10, PAGE = 4096, TLS_SIGNALS = 20 };
-#define TLS_BURN_NS 400000000ull
+#define TLS_BURN_NS 150000000ull
 
 static atomic_int tls_done;
 

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         {"privdrop", hazard_privdrop, "becomes nobody, for ever"},
         {"unshare", hazard_unshare, "makes a user namespace, which only one thread may"},
         {"rlimit-fsize", hazard_fsize, "may write files of one byte"},
-        {"fork", hazard_fork, "forks 50 children that work, from a thread that works"},
+        {"fork", hazard_fork, "forks 25 children that work, from a thread that works"},
         {"forkmalloc", hazard_forkmalloc, "forks 20 children while three threads are in malloc"},
         {"lowmem", hazard_lowmem, "may map only 16 MiB more"},
         {"space", hazard_space, "MIB: maps that much at once"},
