@@ -23,6 +23,10 @@ function(kymo_sanitize target)
         target_compile_options(${target} PRIVATE -fsanitize=${KYMO_SANITIZE}
             -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PRIVATE -fsanitize=${KYMO_SANITIZE})
+        # As gcc has it.
+        if(KYMO_SANITIZE MATCHES "address" AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+            target_compile_definitions(${target} PRIVATE __SANITIZE_ADDRESS__)
+        endif()
         # gcc warns of every fence, which the thread sanitizer does not follow. What the tests run
         # in threads under it has none.
         if(KYMO_SANITIZE STREQUAL "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

@@ -32,7 +32,7 @@ fail:
 
 static inline unsigned char *room(kymo_proto *m, size_t extra)
 {
-    return kymo_likely(extra <= m->cap - m->len) ? m->data + m->len : grow(m, extra);
+    return kymo_likely(extra <= m->cap - m->len && m->data) ? m->data + m->len : grow(m, extra);
 }
 
 void kymo_proto_varint(kymo_proto *message, uint64_t value)

@@ -32,7 +32,7 @@ typedef struct kymo_reader {
 KYMO_SIGNAL_SAFE static inline kymo_reader kymo_reader_of(const void *data, size_t len)
 {
     const unsigned char *bytes = (const unsigned char *)data;
-    return (kymo_reader){.at = bytes, .end = bytes + len};
+    return (kymo_reader){.at = bytes, .end = len ? bytes + len : bytes};
 }
 
 /* Of data[begin, end), as far as that is within size bytes; failed if begin is not. */

@@ -14,9 +14,9 @@ size_t kymo_mark_text_len(const char *text, size_t max)
 /* Where the next bytes go; NULL: they are only counted. */
 static char *take(struct kymo_mark_pen *pen, uint32_t bytes)
 {
-    char *to = pen->to + pen->used;
+    uint32_t at = pen->used;
     pen->used += bytes;
-    return pen->used <= pen->room ? to : NULL;
+    return pen->room > 0 && pen->used <= pen->room ? pen->to + at : NULL;
 }
 
 static uint32_t left(const struct kymo_mark_pen *pen)

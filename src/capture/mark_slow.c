@@ -220,8 +220,11 @@ static KYMO_NOINLINE uint32_t write_record(struct job *job, char *to, uint32_t r
     struct head head;
     make_head(&head, job, 0);
     uint32_t head_bytes = head.count * 8;
-    struct kymo_mark_pen pen = {to + head_bytes, room > head_bytes ? room - head_bytes : 0,
-                                limit - head_bytes, 0, 0};
+    struct kymo_mark_pen pen = {to, 0, limit - head_bytes, 0, 0};
+    if (room > head_bytes) {
+        pen.to += head_bytes;
+        pen.room = room - head_bytes;
+    }
     if (job->cells) {
         uint32_t at;
         uint32_t cells = kymo_mark_put_cells(&pen, job->cells, job->cell_count, &at);
@@ -261,9 +264,10 @@ static void record(struct job *job)
     uint32_t label = job->stack ? kymo_python_task_room(&t->task) : 0;
     uint32_t lead = label ? kymo_python_task_lead(&t->task) : 0;
     uint32_t room = room_left(w);
-    char *to = (char *)w->block + w->used;
+    char *to = room ? (char *)w->block + w->used : NULL;
     room = room > label ? room - label : 0;
-    uint32_t size_bytes = write_record(job, to + lead, room, KYMO_MARK_RECORD_MAX - label, &cut);
+    uint32_t size_bytes =
+        write_record(job, room ? to + lead : to, room, KYMO_MARK_RECORD_MAX - label, &cut);
     if (size_bytes > room) {
         to = kymo_mark_room(t, w, size_bytes + label);
         if (!to) {

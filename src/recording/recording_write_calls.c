@@ -154,7 +154,7 @@ kymo_err kymo_writer_put_open_calls(kymo_recording_writer *w, uint32_t thread,
     uint32_t done = 0;
     do {
         uint32_t n = count - done < BATCH ? count - done : BATCH;
-        uint32_t len = put_events(bytes, calls + done, n);
+        uint32_t len = n ? put_events(bytes, calls + done, n) : 0;
         uint64_t end = 0;
         done += n;
         if (done == count && then->is_known) {
