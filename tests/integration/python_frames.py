@@ -262,7 +262,7 @@ def trampolines(python):
 def each_engine(python, engine):
     if engine == "perf" and not perf_works():
         skip("perf_event_open is not permitted here")
-    seconds = SPIN_S if engine == "perf" else "0.05"
+    seconds = SPIN_S if engine == "perf" else "0.03"
     recording, chains = record_program(python, "plain", seconds, engine=engine)
     # The dispatcher samples when it gets a CPU: how often is not up to the program.
     seen = check_chains(Stacks(recording), chains, at_least=0 if engine == "dispatch" else 1)
