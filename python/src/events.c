@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.c - what is rare of events of the calling thread: see events.h.
+ * events.c - events of the calling thread, the slow way: see events.h.
  *
  * Before a thread's first event the library wants to know what runs in it: its frames, from the
  * outermost to the one that the event is about.
@@ -46,8 +46,10 @@ static uint32_t number_of(struct tracer *t, PyCodeObject *code, uint32_t key)
 static int tell_open(struct tracer *t, uint32_t key, int inside)
 {
     PyCodeObject *codes[OPEN_MAX];
-    if (!tracer_calls->begin())
+    struct kymo_trace_place *place = tracer_calls->begin();
+    if (!place)
         return 0;
+    tracer_place = place;
     for (int n = frames_of(codes); n > inside; n--) {
         uint32_t number = number_of(t, codes[n - 1], key);
         if (number != TRACER_HIDDEN)
@@ -68,26 +70,51 @@ void tracer_tell_running(struct tracer *t)
     }
 }
 
-void tracer_tell_first(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key, int inside)
+/* An event. inside: if it is the thread's first, so many of the innermost frames, which run
+ * already, are not told of before it. */
+static void tell(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key, int inside)
 {
-    if (tell_open(t, key, inside) && kind != TRACER_NO_EVENT)
+    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(t, key, inside))
         (void)tracer_calls->event(kind, number);
 }
 
-void tracer_enter_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
-                          uint32_t key)
+void tracer_enter_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
+    uint32_t key = tracer_key(t);
+    uint32_t word = key ? tracer_code_word(t, code, key) : TRACER_HIDDEN;
     if (!(word & TRACER_HIDDEN))
-        tracer_tell(t, kind, word & TRACER_NUMBER, key, 1);
+        tell(t, kind, word & TRACER_NUMBER, key, 1);
     if (word & TRACER_WATCHED) /* what is left out, too */
         tracer_watch_begin(t, code);
 }
 
-void tracer_leave_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
-                          uint32_t key)
+void tracer_leave_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
+    uint32_t key = tracer_key(t);
+    uint32_t word = key ? tracer_code_word(t, code, key) : TRACER_HIDDEN;
     if (word & TRACER_WATCHED)
         tracer_watch_end(t, code);
     if (!(word & TRACER_HIDDEN))
-        tracer_tell(t, kind, 0, key, 0);
+        tell(t, kind, 0, key, 0);
+}
+
+/* What left-out code calls is left out, too. */
+static int is_left_out(struct tracer *t, PyCodeObject *caller, uint32_t key)
+{
+    return t->options.filters && tracer_code_word(t, caller, key) & TRACER_HIDDEN;
+}
+
+void tracer_enter_native_slowly(struct tracer *t, PyObject *callable, PyCodeObject *caller)
+{
+    uint32_t key = tracer_key(t);
+    if (key && !is_left_out(t, caller, key))
+        tell(t, KYMO_TRACE_CALL, tracer_native_number(t, callable, key), key, 0);
+}
+
+/* A return that is a thread's first event is of a call that nothing told of. */
+void tracer_leave_native_slowly(struct tracer *t, PyCodeObject *caller, uint32_t kind)
+{
+    uint32_t key = tracer_key(t);
+    if (key && !is_left_out(t, caller, key) && tracer_calls->event(kind, 0) == KYMO_TRACE_IS_NEW)
+        (void)tell_open(t, key, 0);
 }

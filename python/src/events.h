@@ -35,6 +35,28 @@ TRACER_INLINE uint64_t tracer_code_extra(const struct tracer *t, const PyCodeObj
     return extras && extras->size > t->extra_index ? (uintptr_t)extras->at[t->extra_index] : 0;
 }
 
+/* ---- native functions: functions.c ---- */
+
+struct tracer_native {
+    const PyMethodDef *method; /* NULL: free */
+    const char *name;
+    uint64_t number; /* epoch << 32 | number */
+};
+
+TRACER_INLINE const PyMethodDef *tracer_method_of(PyObject *callable)
+{
+    return Py_IS_TYPE(callable, &PyMethodDescr_Type) ? ((PyMethodDescrObject *)callable)->d_method
+                                                     : ((PyCFunctionObject *)callable)->m_ml;
+}
+
+/* Where it is, unless another one was there before; NULL: there is no table. */
+TRACER_INLINE struct tracer_native *tracer_native_place(const struct tracer *t,
+                                                        const PyMethodDef *method)
+{
+    size_t hash = ((uintptr_t)method >> 4) * 0x9e3779b97f4a7c15ull >> 20;
+    return t->natives.rows ? &t->natives.rows[hash & (t->natives.size - 1)] : NULL;
+}
+
 TRACER_INLINE uint32_t tracer_code_word(struct tracer *t, PyCodeObject *code, uint32_t key)
 {
     uint64_t extra = tracer_code_extra(t, code);
@@ -50,73 +72,76 @@ TRACER_INLINE int tracer_is_native(PyObject *callable)
 
 /* ---- events.c: what is rare ---- */
 
-#define TRACER_NO_EVENT UINT32_MAX /* a kind */
-/* An event, behind the frames that run already: it is the thread's first. inside: so many of the
- * innermost frames are not told of. */
-void tracer_tell_first(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key, int inside);
-/* Events of code that has a flag. */
-void tracer_enter_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
-                          uint32_t key);
-void tracer_leave_special(struct tracer *t, PyCodeObject *code, uint32_t kind, uint32_t word,
-                          uint32_t key);
+void tracer_enter_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kind);
+void tracer_leave_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kind);
+void tracer_enter_native_slowly(struct tracer *t, PyObject *callable, PyCodeObject *caller);
+void tracer_leave_native_slowly(struct tracer *t, PyCodeObject *caller, uint32_t kind);
 
-/* ---- calls of Python functions; what ends needs no number ---- */
+/* ---- what is put: see kymo/trace_abi.h ---- */
 
-TRACER_INLINE void tracer_tell(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key,
-                               int inside)
+#ifdef __x86_64__
+TRACER_INLINE uint64_t tracer_counter(void)
 {
-    if (TRACER_UNLIKELY(tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW))
-        tracer_tell_first(t, kind, number, key, inside);
+    return __builtin_ia32_rdtsc();
+}
+#endif
+
+TRACER_INLINE int tracer_put(uint32_t kind, uint32_t number)
+{
+#ifdef __x86_64__
+    return kymo_trace_put(tracer_calls, tracer_place, kind, number, tracer_counter);
+#else
+    (void)kind;
+    (void)number;
+    return 0;
+#endif
+}
+
+/* ---- calls of Python functions; what ends needs no number ----
+ *
+ * Without a call in the usual way no register has to be saved. A word that has flags, or belongs to
+ * another key, is for the slow one. There is none for the key of a process that is not recorded. */
+
+TRACER_INLINE int tracer_put_code(const struct tracer *t, const PyCodeObject *code, uint32_t kind)
+{
+    uint64_t extra = tracer_code_extra(t, code);
+    uint32_t word = (uint32_t)extra, epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
+    return extra >> 32 == (epoch << 16 | t->options.version) && word - 1 < TRACER_NUMBER &&
+           tracer_put(kind, word);
 }
 
 TRACER_INLINE void tracer_enter_code(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
-    uint32_t key = tracer_key(t);
-    if (TRACER_UNLIKELY(!key))
-        return;
-    uint32_t word = tracer_code_word(t, code, key);
-    if (TRACER_UNLIKELY(word > TRACER_NUMBER))
-        tracer_enter_special(t, code, kind, word, key);
-    else
-        tracer_tell(t, kind, word, key, 1);
+    if (TRACER_UNLIKELY(!tracer_put_code(t, code, kind)))
+        tracer_enter_code_slowly(t, code, kind);
 }
 
 TRACER_INLINE void tracer_leave_code(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
-    uint32_t key = tracer_key(t);
-    if (TRACER_UNLIKELY(!key))
-        return;
-    uint32_t word = tracer_code_word(t, code, key);
-    if (TRACER_UNLIKELY(word > TRACER_NUMBER))
-        tracer_leave_special(t, code, kind, word, key);
-    else
-        tracer_tell(t, kind, 0, key, 0);
+    if (TRACER_UNLIKELY(!tracer_put_code(t, code, kind)))
+        tracer_leave_code_slowly(t, code, kind);
 }
 
 /* ---- calls of others ---- */
 
-/* What left-out code calls is left out, too. */
-TRACER_INLINE int tracer_is_left_out(struct tracer *t, PyCodeObject *caller, uint32_t key)
-{
-    return TRACER_UNLIKELY(t->options.filters) && tracer_code_word(t, caller, key) & TRACER_HIDDEN;
-}
-
 TRACER_INLINE void tracer_enter_native(struct tracer *t, PyObject *callable, PyCodeObject *caller)
 {
-    uint32_t key = tracer_key(t);
-    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(t, caller, key))
-        return;
-    tracer_tell(t, KYMO_TRACE_CALL, tracer_native_number(t, callable, key), key, 0);
+    const PyMethodDef *method = tracer_method_of(callable);
+    const struct tracer_native *n = tracer_native_place(t, method);
+    uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
+    if (TRACER_UNLIKELY(t->options.filters) || TRACER_UNLIKELY(!n) ||
+        TRACER_UNLIKELY(n->method != method) || TRACER_UNLIKELY(n->name != method->ml_name) ||
+        TRACER_UNLIKELY(n->number >> 32 != epoch) ||
+        TRACER_UNLIKELY(!tracer_put(KYMO_TRACE_CALL, (uint32_t)n->number)))
+        tracer_enter_native_slowly(t, callable, caller);
 }
 
-/* A return that is a thread's first event is of a call that nothing told of. */
 TRACER_INLINE void tracer_leave_native(struct tracer *t, PyCodeObject *caller, uint32_t kind)
 {
-    uint32_t key = tracer_key(t);
-    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(t, caller, key))
-        return;
-    if (TRACER_UNLIKELY(tracer_calls->event(kind, 0) == KYMO_TRACE_IS_NEW))
-        tracer_tell_first(t, TRACER_NO_EVENT, 0, key, 0);
+    if (TRACER_UNLIKELY(t->options.filters) ||
+        TRACER_UNLIKELY(!__atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED)) ||
+        TRACER_UNLIKELY(!tracer_put(kind, 0)))
+        tracer_leave_native_slowly(t, caller, kind);
 }
 
 #endif

@@ -142,22 +142,13 @@ void tracer_watch_code(struct tracer *t, PyCodeObject *code)
 
 /* ---- native functions ---- */
 
-struct tracer_native {
-    const PyMethodDef *method; /* NULL: free */
-    const char *name;
-    uint64_t number; /* epoch << 32 | number */
-};
-
-static size_t place_of(const struct tracer *t, const PyMethodDef *method)
-{
-    return ((uintptr_t)method >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (t->natives.size - 1);
-}
-
 static struct tracer_native *find(const struct tracer *t, const PyMethodDef *method)
 {
-    for (size_t i = place_of(t, method);; i = (i + 1) & (t->natives.size - 1))
-        if (t->natives.rows[i].method == method || !t->natives.rows[i].method)
-            return &t->natives.rows[i];
+    const struct tracer_native *end = t->natives.rows + t->natives.size;
+    struct tracer_native *n = tracer_native_place(t, method);
+    while (n->method && n->method != method)
+        n = n + 1 < end ? n + 1 : t->natives.rows;
+    return n;
 }
 
 static int grow(struct tracer *t)
@@ -206,9 +197,7 @@ static uint32_t define_native(PyObject *callable, const PyMethodDef *method)
 uint32_t tracer_native_number(struct tracer *t, PyObject *callable, uint32_t key)
 {
     uint32_t epoch = key >> 16;
-    const PyMethodDef *method = Py_IS_TYPE(callable, &PyMethodDescr_Type)
-                                    ? ((PyMethodDescrObject *)callable)->d_method
-                                    : ((PyCFunctionObject *)callable)->m_ml;
+    const PyMethodDef *method = tracer_method_of(callable);
     if (t->natives.used * 2 >= t->natives.size && !grow(t))
         return 0;
     struct tracer_native *n = find(t, method);

@@ -6,6 +6,9 @@
 
 const struct kymo_trace_calls *tracer_calls;
 
+static struct kymo_trace_place nowhere;
+_Thread_local struct kymo_trace_place *tracer_place = &nowhere;
+
 int tracer_link(void)
 {
     kymo_trace_attach_fn *attach;

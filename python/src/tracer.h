@@ -108,6 +108,11 @@ extern unsigned int tracer_hooked;
 /* NULL: no recorder was found yet. Of the process; once set it stays. */
 extern const struct kymo_trace_calls *tracer_calls;
 
+/* Where the calling thread's events come to lie; it takes of the room that glibc keeps for
+ * libraries that are loaded late: else each access would be a call. */
+extern _Thread_local struct kymo_trace_place *tracer_place
+    __attribute__((tls_model("initial-exec")));
+
 /* Returns 0 if there is none, or it wants no calls of Python. */
 int tracer_link(void);
 

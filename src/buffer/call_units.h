@@ -34,18 +34,18 @@ enum kymo_call_tag {
     KYMO_CALL_TAG_TIME = KYMO_TRACE_GAP,
     KYMO_CALL_TAG_SYNC = KYMO_TRACE_STOP,
 };
-#define KYMO_CALL_TAG_BITS 3u
+#define KYMO_CALL_TAG_BITS KYMO_TRACE_TAG_BITS
 #define KYMO_CALL_TAG_MASK 7u
-#define KYMO_CALL_TICK_BITS 13u
-#define KYMO_CALL_TICKS_END (1u << KYMO_CALL_TICK_BITS) /* of one unit */
-#define KYMO_CALL_FUNCTIONS_END (1u << 16)              /* of one unit, too */
+#define KYMO_CALL_TICK_BITS KYMO_TRACE_TICK_BITS
+#define KYMO_CALL_TICKS_END KYMO_TRACE_TICKS_END         /* of one unit */
+#define KYMO_CALL_FUNCTIONS_END KYMO_TRACE_FUNCTIONS_END /* of one unit, too */
 /* The depth of a call is at most that. */
 #define KYMO_CALL_DEPTH_MAX ((1u << 28) - 1)
 
 /* In bytes. */
 enum {
-    KYMO_CALL_END_BYTES = 2,
-    KYMO_CALL_BEGIN_BYTES = 4,
+    KYMO_CALL_END_BYTES = KYMO_TRACE_END_BYTES,
+    KYMO_CALL_BEGIN_BYTES = KYMO_TRACE_BEGIN_BYTES,
     KYMO_CALL_OTHER_BYTES = 8,
     KYMO_CALL_TIME_BYTES = 2,
     KYMO_CALL_SYNC_BYTES = 14,

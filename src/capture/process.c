@@ -11,9 +11,11 @@
 #include "arch/system.h"
 #include "arch/thread_block.h"
 #include "base/atomic.h"
+#include "buffer/call_units.h"
 #include "capture/alloc.h"
 #include "capture/python_stack.h"
 #include "capture/thread_pointer.h"
+#include "capture/trace.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -32,6 +34,7 @@ static uint64_t find_tid(void)
  * markers' sites remember has 16 bits for it. */
 static uint32_t epochs;
 static uint32_t sessions; /* the same, without a limit */
+struct kymo_trace_now kymo_trace_now = {.turn = 1, .depth_limit = KYMO_CALL_DEPTH_MAX};
 uint32_t kymo_process_last_clock;
 
 #define ANCHOR_TRIES 5
@@ -133,6 +136,7 @@ void kymo_process_take(struct kymo_capture_process *p, const struct kymo_attachm
     if (epochs <= UINT16_MAX)
         epochs++;
     p->session_number = ++sessions;
+    kymo_add_acq_rel(&kymo_trace_now.turn, 1u);
     p->mark_epoch = epochs <= UINT16_MAX ? epochs : 0;
     kymo_store_relaxed(&kymo_process_last_clock, (uint32_t)p->clock + 1);
     p->bell = a->bell;

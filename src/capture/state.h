@@ -68,11 +68,9 @@ struct kymo_capture_thread {
     uint32_t labels_owed;           /* 1: some are gone, and no record says so */
     uint64_t marks;                 /* that were recorded, also by earlier threads in this slot */
     struct kymo_stream_writer streams[KYMO_STREAMS] __attribute__((aligned(64)));
-    /* Beside the stream of calls, in its line of the cache. Of a tracer: the turn in which it is at
-     * work in this thread (0: it is not), how deep in calls, and how many events found no room
-     * since the last one that did. */
-    uint32_t traced_in, call_depth, calls_missing;
-    uint32_t calls_until; /* where the stream's block has less used, an event needs no look at it */
+    /* Of a tracer (trace.c): the turn in which it is at work in this thread (0: it is not), and how
+     * many events found no room since the last one that did. */
+    uint32_t traced_in, calls_missing;
     /* Of its last event, a call that may be taken back; 0: there is none. */
     uint32_t call_held_bytes;
     struct kymo_call_place call_place, call_place_before; /* behind its last event; before it */

@@ -39,7 +39,7 @@ static struct kymo_python_task *task_of(const struct kymo_capture_process *p,
 {
     struct kymo_python_task *task = is_alloc ? &t->alloc_task : &t->task;
     task->bytes = 0;
-    if (t->call_depth || (is_alloc && kymo_load_relaxed(&p->session->alloc_rate) == 1))
+    if (t->traced_in || (is_alloc && kymo_load_relaxed(&p->session->alloc_rate) == 1))
         return NULL;
     return task;
 }

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "capture/alloc.h"
 #include "capture/timer.h"
+#include "capture/trace.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -17,6 +18,7 @@ uint32_t kymo_process_users;
 __attribute__((weak)) const struct kymo_alloc_calls *kymo_alloc_calls = NULL;
 __thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
 __thread uint32_t kymo_thread_session KYMO_TLS_IE;
+__thread struct kymo_trace_place kymo_trace_place KYMO_TLS_IE;
 __thread uint32_t kymo_thread_epoch KYMO_TLS_IE;
 struct kymo_capture_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
@@ -91,8 +93,9 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
         kymo_timer_disarm(t);
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
     t->open_scopes = t->labels = t->labels_owed = t->was_labelled = 0;
-    t->traced_in = t->call_depth = t->calls_missing = 0;
-    t->calls_until = t->call_held_bytes = 0;
+    t->traced_in = t->calls_missing = t->call_held_bytes = 0;
+    /* Not its block: in a handler an event may be on its way there. */
+    kymo_trace_place.turn = kymo_trace_place.until = 0;
     t->call_place = (struct kymo_call_place){.clock = 0};
     t->other_clock = p->clock == KYMO_CLOCK_TSC ? &p->session->quiet : &always;
     t->mark_epoch = p->mark_epoch << 16;
@@ -181,6 +184,7 @@ void kymo_thread_end(struct kymo_capture_thread *t)
     /* From here on no signal finds the thread. */
     kymo_thread_self = &kymo_thread_dead;
     kymo_signal_fence();
+    kymo_trace_place.turn = kymo_trace_place.until = 0;
     if (!p || !p->session)
         return;
     struct kymo_thread_slot *slot = t->slot;

@@ -3,8 +3,9 @@
  * trace.c - see trace.h.
  *
  * An event is mostly 2 or 4 bytes, as they come to lie in the file (buffer/call_units.h), and all
- * that is done for it is to read the clock and to store them. A block that is full is the slow way,
- * and so is everything that may be new: a thread, a forked child.
+ * that is done for it is to read the clock and to store them: the tracer does that itself, by
+ * kymo_trace_put, in the block that its thread's place names. Here is the slow way: a block that is
+ * full, and everything that may be new: a thread, a forked child.
  *
  * Where the recorder does not keep up, short calls are left out, and counted. Where there is no
  * room at all an event is dropped, and the next one that finds room says how many are missing, and
@@ -22,17 +23,33 @@
 #include "capture/mark.h"
 #include "capture/state.h"
 
-/* One tracer at a time, of which several threads may speak at once: each interpreter of Python has
- * its own. All are atomic. In a forked child they are as its parent's. */
-static struct {
-    uint32_t turn; /* counts the times that it came, from 1 on */
-    uint32_t depth_limit;
-    uint64_t stop_clock; /* when it went last */
-} tracer = {.turn = 1, .depth_limit = KYMO_CALL_DEPTH_MAX};
+static uint64_t stop_clock; /* when the tracer went last; atomic */
 
-/* The turn that the calling thread is traced in, to be compared before its state is read: that may
- * be of an earlier recording. */
-static __thread uint32_t traced_in KYMO_TLS_IE;
+/* ---- the calling thread's place ----
+ *
+ * While events are put there (`until` is not 0) it knows more than the thread's call_place and
+ * stream do. Its turn is compared before the thread's state is read, which may be of an earlier
+ * recording. */
+
+/* No event is put from here on, up to the next one of them all. */
+static void take_over(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+{
+    if (kymo_trace_place.until == 0)
+        return;
+    kymo_trace_place.until = 0;
+    w->used = kymo_trace_place.used;
+    t->call_place = (struct kymo_call_place){kymo_trace_place.clock, kymo_trace_place.depth, 1};
+}
+
+/* Events are put behind what was written last, until the block is full. */
+static void hand_over(const struct kymo_capture_thread *t, const struct kymo_stream_writer *w)
+{
+    kymo_trace_place.clock = t->call_place.clock;
+    kymo_trace_place.used = w->used;
+    kymo_trace_place.block = (unsigned char *)w->block;
+    kymo_trace_place.published = &w->block->head;
+    kymo_trace_place.until = w->room - KYMO_CALL_BEGIN_BYTES + 1;
+}
 
 static uint64_t clock_of(const struct kymo_capture_thread *t)
 {
@@ -74,11 +91,11 @@ static void tell_gap(struct kymo_capture_thread *t, struct kymo_stream_writer *w
 }
 
 /* The depth of the call that the event is about; 0: of none. */
-static uint32_t count_depth(struct kymo_capture_thread *t, uint32_t kind)
+static uint32_t count_depth(uint32_t kind)
 {
     if (kind <= KYMO_TRACE_OPEN)
-        return t->call_depth < KYMO_CALL_DEPTH_MAX ? ++t->call_depth : 0;
-    return t->call_depth ? t->call_depth-- : 0;
+        return kymo_trace_place.depth < KYMO_CALL_DEPTH_MAX ? ++kymo_trace_place.depth : 0;
+    return kymo_trace_place.depth ? kymo_trace_place.depth-- : 0;
 }
 
 /* ---- where the recorder does not keep up ----
@@ -130,33 +147,36 @@ static void leave_out(struct kymo_capture_thread *t, struct kymo_stream_writer *
 
 /* ---- events ---- */
 
-static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t clock, uint32_t all)
+static void tell_stop(struct kymo_capture_thread *t, uint64_t clock, uint32_t all)
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
+    take_over(t, w);
     release(t, w);
     if (make_room(t, w)) {
         if (t->calls_missing)
             tell_gap(t, w, clock);
         put(t, w, &(struct kymo_call_event){clock, KYMO_TRACE_STOP, 0, all});
     }
-    t->traced_in = traced_in = 0;
+    t->traced_in = kymo_trace_place.turn = 0;
 }
 
 /* Any event: also of another kind, without room, behind a gap, long after the one before, at
  * another clock, too deep, or a return from nothing. */
-static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind, uint32_t function)
+static int trace_event(uint32_t kind, uint32_t function)
 {
-    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
-    /* It is another recording's, or a forked child's, which is wiped. */
-    if (t->traced_in != traced_in)
+    struct kymo_capture_thread *t = kymo_thread_self;
+    /* In this order: see above. That of a forked child is wiped. */
+    if (!t || kymo_trace_place.turn != kymo_load_relaxed(&kymo_trace_now.turn) ||
+        t->traced_in != kymo_trace_place.turn)
         return KYMO_TRACE_IS_NEW;
+    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
     if (kind >= KYMO_TRACE_GAP) {
         tell_stop(t, clock_of(t), 0);
         return 0;
     }
-    const struct kymo_call_event e = {clock_of(t), kind, count_depth(t, kind), function};
-    t->calls_until = 0;
-    if (e.depth - 1 >= kymo_load_relaxed(&tracer.depth_limit))
+    take_over(t, w);
+    const struct kymo_call_event e = {clock_of(t), kind, count_depth(kind), function};
+    if (e.depth - 1 >= kymo_load_relaxed(&kymo_trace_now.depth_limit))
         return 0;
     if (is_short(t, &e)) {
         leave_out(t, w);
@@ -173,53 +193,26 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
     }
     put(t, w, &e);
     if (!short_ticks(t->process))
-        t->calls_until = w->room - KYMO_CALL_BEGIN_BYTES + 1;
-    return 0;
-}
-
-/* Its usual way has no call in it, and so saves no register. */
-static int trace_event(uint32_t kind, uint32_t function)
-{
-    struct kymo_capture_thread *t = kymo_thread_self;
-    if (kymo_unlikely(!t) || kymo_unlikely(traced_in != kymo_load_relaxed(&tracer.turn)))
-        return KYMO_TRACE_IS_NEW;
-    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
-    uint32_t begins = kind < KYMO_TRACE_OPEN;
-    uint32_t depth = t->call_depth + begins;
-    if (kymo_unlikely(kind == KYMO_TRACE_OPEN) || kymo_unlikely(kind >= KYMO_TRACE_GAP) ||
-        kymo_unlikely(function >= KYMO_CALL_FUNCTIONS_END) ||
-        kymo_unlikely(depth - 1 >= kymo_load_relaxed(&tracer.depth_limit)) ||
-        kymo_unlikely(w->used >= t->calls_until) ||
-        kymo_unlikely(kymo_load_relaxed(t->other_clock)))
-        return take_event(t, kind, function);
-    uint64_t clock = kymo_clock_now(KYMO_CLOCK_TSC);
-    uint64_t ticks = clock - t->call_place.clock;
-    if (kymo_unlikely(ticks >= KYMO_CALL_TICKS_END))
-        return take_event(t, kind, function);
-    t->call_place.clock = clock;
-    t->call_place.depth = t->call_depth = depth - !begins;
-    /* Of an end the upper half is written over by what follows. */
-    (void)kymo_call_put_word((unsigned char *)w->block + w->used,
-                             function << 16 | (uint32_t)ticks << KYMO_CALL_TAG_BITS | kind);
-    kymo_stream_publish(w, KYMO_CALL_END_BYTES + 2 * begins);
+        hand_over(t, w);
     return 0;
 }
 
 /* ---- beginning and end ---- */
 
-static int trace_begin(void)
+static struct kymo_trace_place *trace_begin(void)
 {
     struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t)
-        return 0;
-    uint32_t turn = kymo_load_acquire(&tracer.turn);
+        return NULL;
+    uint32_t turn = kymo_load_acquire(&kymo_trace_now.turn);
     /* The tracer was stopped and has come back meanwhile. */
     if (t->traced_in)
-        tell_stop(t, kymo_load_relaxed(&tracer.stop_clock), 0);
+        tell_stop(t, kymo_load_relaxed(&stop_clock), 0);
     /* What is missing of the turn before was counted. */
-    t->call_depth = t->calls_until = t->calls_missing = 0;
-    t->traced_in = traced_in = turn;
-    return 1;
+    t->calls_missing = 0;
+    kymo_trace_place = (struct kymo_trace_place){.turn = turn, .other_clock = t->other_clock};
+    t->traced_in = turn;
+    return &kymo_trace_place;
 }
 
 static void trace_end(void)
@@ -228,15 +221,15 @@ static void trace_end(void)
     if (!t)
         return;
     uint64_t clock = clock_of(t);
-    kymo_store_relaxed(&tracer.stop_clock, clock);
+    kymo_store_relaxed(&stop_clock, clock);
     tell_stop(t, clock, 1);
     /* Pairs with the acquire in trace_begin. */
-    kymo_add_acq_rel(&tracer.turn, 1u);
+    kymo_add_acq_rel(&kymo_trace_now.turn, 1u);
 }
 
 static void trace_limit(uint32_t depth)
 {
-    kymo_store_relaxed(&tracer.depth_limit,
+    kymo_store_relaxed(&kymo_trace_now.depth_limit,
                        depth && depth < KYMO_CALL_DEPTH_MAX ? depth : KYMO_CALL_DEPTH_MAX);
 }
 
@@ -323,6 +316,7 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
     static struct kymo_trace_calls calls = {
         .size = sizeof calls,
         .abi = KYMO_TRACE_ABI,
+        .now = &kymo_trace_now,
         .is_wanted = trace_is_wanted,
         .define = trace_define,
         .event = trace_event,

@@ -11,9 +11,19 @@
 #ifndef KYMO_CAPTURE_TRACE_H
 #define KYMO_CAPTURE_TRACE_H
 
+#include "base/attr.h"
 #include "kymo/trace_abi.h"
 
 /* NULL: this process has not attached, or the version is not served. */
 const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi);
+
+/* One tracer at a time, of which several threads may speak at once: each interpreter of Python has
+ * its own. Atomic. Where a recording begins the turn is another one (process.c): what threads know
+ * of an earlier recording is not good for it. In a forked child it is as its parent's. */
+extern struct kymo_trace_now kymo_trace_now;
+
+/* The calling thread's; of no turn once it has ended (thread.c): what it wrote to may be another
+ * one's then. */
+extern __thread struct kymo_trace_place kymo_trace_place KYMO_TLS_IE;
 
 #endif

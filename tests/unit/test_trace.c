@@ -2,6 +2,7 @@
 /* What a tracer tells of, as it is written: events with depths, functions, gaps, turns. */
 #include "capture/trace.h"
 
+#include "arch/cpu.h"
 #include "kymo/trace_abi.h"
 #include "mark_process.h"
 #include "recording/recording_calls.h"
@@ -20,6 +21,25 @@ static int close_traced(void **state)
 {
     calls->limit(0);
     return close_process(state);
+}
+
+static struct kymo_trace_place nowhere;
+static __thread struct kymo_trace_place *own_place = &nowhere;
+
+/* As a tracer does it. */
+static int begin(void)
+{
+    struct kymo_trace_place *its = calls->begin();
+    own_place = its ? its : &nowhere;
+    return its != NULL;
+}
+
+static int put(uint32_t kind, uint32_t function)
+{
+    int has_call = kind != KYMO_TRACE_OPEN && kind < KYMO_TRACE_GAP;
+    if (has_call && kymo_trace_put(calls, own_place, kind, function, kymo_counter_read))
+        return 0;
+    return calls->event(kind, function);
 }
 
 enum { EVENTS = 1 << 18 };
@@ -72,14 +92,14 @@ static void check_call(uint32_t i, uint32_t kind, uint32_t depth, uint32_t funct
 static void a_thread_tells_of_what_runs_first(void **state)
 {
     (void)state;
-    assert_int_equal(calls->event(KYMO_TRACE_CALL, 3), KYMO_TRACE_IS_NEW);
-    assert_int_equal(calls->begin(), 1);
-    assert_int_equal(calls->event(KYMO_TRACE_OPEN, 1), 0);
-    assert_int_equal(calls->event(KYMO_TRACE_CALL, 3), 0);
-    assert_int_equal(calls->event(KYMO_TRACE_YIELD, 3), 0);
-    assert_int_equal(calls->event(KYMO_TRACE_UNWIND, 1), 0);
-    assert_int_equal(calls->event(KYMO_TRACE_RETURN, 9), 0); /* from nothing */
-    assert_int_equal(calls->event(KYMO_TRACE_RESUME, 3), 0);
+    assert_int_equal(put(KYMO_TRACE_CALL, 3), KYMO_TRACE_IS_NEW);
+    assert_int_equal(begin(), 1);
+    assert_int_equal(put(KYMO_TRACE_OPEN, 1), 0);
+    assert_int_equal(put(KYMO_TRACE_CALL, 3), 0);
+    assert_int_equal(put(KYMO_TRACE_YIELD, 3), 0);
+    assert_int_equal(put(KYMO_TRACE_UNWIND, 1), 0);
+    assert_int_equal(put(KYMO_TRACE_RETURN, 9), 0); /* from nothing */
+    assert_int_equal(put(KYMO_TRACE_RESUME, 3), 0);
     check_call(0, KYMO_TRACE_OPEN, 1, 1);
     check_call(1, KYMO_TRACE_CALL, 2, 3);
     check_call(2, KYMO_TRACE_YIELD, 2, 3);
@@ -91,11 +111,11 @@ static void deeper_calls_are_counted_alone(void **state)
 {
     (void)state;
     calls->limit(2);
-    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(begin(), 1);
     for (uint32_t i = 1; i <= 4; i++)
-        (void)calls->event(KYMO_TRACE_CALL, i);
+        (void)put(KYMO_TRACE_CALL, i);
     for (uint32_t i = 4; i >= 1; i--)
-        (void)calls->event(KYMO_TRACE_RETURN, i);
+        (void)put(KYMO_TRACE_RETURN, i);
     check_call(0, KYMO_TRACE_CALL, 1, 1);
     check_call(1, KYMO_TRACE_CALL, 2, 2);
     check_call(2, KYMO_TRACE_RETURN, 2, 2);
@@ -149,17 +169,17 @@ static void what_finds_no_room_is_counted_and_told(void **state)
     (void)state;
     const uint64_t *lost = &fixture.session->lost[KYMO_LOSS_CALL];
     uint32_t made = 0;
-    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(begin(), 1);
     for (; *lost == 0; made++)
-        (void)calls->event(made % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
+        (void)put(made % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     for (int i = 0; i < 99; i++)
-        (void)calls->event(made++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
+        (void)put(made++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     assert_int_equal(*lost, 100);
     /* The reader gives a block back. */
     struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
     uint32_t first = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
     kymo_block_give(fixture.session, &fixture.plan, first - 1);
-    (void)calls->event(made % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 5);
+    (void)put(made % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 5);
     kymo_call_state_deinit(&told.state);
     told.count = 0;
     read_block(w->block);
@@ -175,11 +195,11 @@ static void what_finds_no_room_is_counted_and_told(void **state)
 /* A long one takes longer than any that counts as short. */
 static void make_call(uint32_t function, int is_long)
 {
-    (void)calls->event(KYMO_TRACE_CALL, function);
+    (void)put(KYMO_TRACE_CALL, function);
     uint64_t begin = kymo_process_clock(kymo_process_state);
     while (is_long && kymo_process_clock(kymo_process_state) - begin < 1u << 22) {
     }
-    (void)calls->event(KYMO_TRACE_RETURN, function);
+    (void)put(KYMO_TRACE_RETURN, function);
 }
 
 enum { SHORT = 1, LONG = 2, OUTER = 3, LONG_CALLS = 10 };
@@ -190,8 +210,8 @@ static void short_calls_make_room_for_long_ones(void **state)
     (void)state;
     const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
     uint32_t made = 0, kept[4] = {0}, running = 0, depth = 0;
-    assert_int_equal(calls->begin(), 1);
-    (void)calls->event(KYMO_TRACE_CALL, OUTER);
+    assert_int_equal(begin(), 1);
+    (void)put(KYMO_TRACE_CALL, OUTER);
     for (; *left_out < 100; made++)
         make_call(SHORT, 0);
     assert_true(kymo_blocks_in_use(fixture.session, &fixture.plan) >= 12);
@@ -200,7 +220,7 @@ static void short_calls_make_room_for_long_ones(void **state)
         if (i % 50 == 0)
             make_call(LONG, 1);
     }
-    (void)calls->event(KYMO_TRACE_RETURN, OUTER);
+    (void)put(KYMO_TRACE_RETURN, OUTER);
     assert_int_equal(fixture.session->lost[KYMO_LOSS_CALL], 0);
 
     read_calls();
@@ -225,7 +245,7 @@ static void only_what_nothing_follows_is_left_out(void **state)
 {
     (void)state;
     const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
-    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(begin(), 1);
     while (*left_out < 10)
         make_call(SHORT, 0);
     struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
@@ -235,9 +255,9 @@ static void only_what_nothing_follows_is_left_out(void **state)
     do {
         before = w->used;
         had = *left_out;
-        (void)calls->event(KYMO_TRACE_CALL, OUTER);
+        (void)put(KYMO_TRACE_CALL, OUTER);
         make_call(SHORT, 0);
-        (void)calls->event(KYMO_TRACE_RETURN, OUTER);
+        (void)put(KYMO_TRACE_RETURN, OUTER);
     } while (*left_out == had || w->used < before);
     assert_int_equal(*left_out, had + 1);
     assert_true(w->used >= before + KYMO_CALL_BEGIN_BYTES + KYMO_CALL_END_BYTES);
@@ -246,10 +266,10 @@ static void only_what_nothing_follows_is_left_out(void **state)
     assert_int_equal(told.events[told.count - 2].script, OUTER);
     assert_int_equal(told.events[told.count - 1].script, OUTER);
     /* One that runs is behind what readers see, until it goes on. */
-    (void)calls->event(KYMO_TRACE_CALL, OUTER);
+    (void)put(KYMO_TRACE_CALL, OUTER);
     assert_true(w->block->held >= KYMO_CALL_BEGIN_BYTES);
     assert_int_equal(w->block->head + w->block->held, w->used);
-    assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
+    assert_int_equal(put(KYMO_TRACE_STOP, 0), 0);
     assert_int_equal(w->block->head, w->used);
     assert_int_equal(w->block->held, 0);
 }
@@ -257,16 +277,48 @@ static void only_what_nothing_follows_is_left_out(void **state)
 static void a_tracer_goes_and_comes_back(void **state)
 {
     (void)state;
-    assert_int_equal(calls->begin(), 1);
-    (void)calls->event(KYMO_TRACE_CALL, 1);
+    assert_int_equal(begin(), 1);
+    (void)put(KYMO_TRACE_CALL, 1);
     calls->end();
-    assert_int_equal(calls->event(KYMO_TRACE_CALL, 2), KYMO_TRACE_IS_NEW);
-    assert_int_equal(calls->begin(), 1);
-    (void)calls->event(KYMO_TRACE_CALL, 2);
-    assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
+    assert_int_equal(put(KYMO_TRACE_CALL, 2), KYMO_TRACE_IS_NEW);
+    assert_int_equal(begin(), 1);
+    (void)put(KYMO_TRACE_CALL, 2);
+    assert_int_equal(put(KYMO_TRACE_STOP, 0), 0);
     check_call(1, KYMO_TRACE_STOP, 0, 1);
     check_call(2, KYMO_TRACE_CALL, 1, 2);
     check_call(3, KYMO_TRACE_STOP, 0, 0);
+}
+
+/* Where the last event came to lie, the tracer puts the next ones itself, until that place is no
+ * longer right for them: another recording, a thread that has ended. */
+static void events_are_put_where_their_place_holds(void **state)
+{
+    (void)state;
+    assert_false(kymo_trace_put(calls, &nowhere, KYMO_TRACE_CALL, 1, kymo_counter_read));
+    assert_int_equal(begin(), 1);
+    assert_false(kymo_trace_put(calls, own_place, KYMO_TRACE_CALL, 1, kymo_counter_read));
+    assert_int_equal(calls->event(KYMO_TRACE_CALL, 1), 0);
+    /* One that comes more than KYMO_TRACE_TICKS_END ticks later is not put. */
+    int is_put = 0;
+    for (int i = 0; i < 1000 && !is_put; i++) {
+        (void)calls->event(KYMO_TRACE_CALL, 2);
+        is_put = kymo_trace_put(calls, own_place, KYMO_TRACE_CALL, 3, kymo_counter_read);
+    }
+    assert_true(is_put);
+    read_calls();
+    assert_int_equal(told.events[told.count - 1].script, 3);
+    assert_int_equal(told.events[told.count - 1].depth, told.count);
+    assert_false(kymo_trace_put(calls, own_place, KYMO_TRACE_CALL, KYMO_TRACE_FUNCTIONS_END,
+                                kymo_counter_read));
+    kymo_add_relaxed(&kymo_trace_now.turn, 1u);
+    assert_false(kymo_trace_put(calls, own_place, KYMO_TRACE_RETURN, 0, kymo_counter_read));
+    assert_int_equal(calls->event(KYMO_TRACE_RETURN, 0), KYMO_TRACE_IS_NEW);
+    assert_int_equal(begin(), 1);
+    assert_int_equal(calls->event(KYMO_TRACE_CALL, 1), 0);
+    kymo_thread_end(kymo_thread_self);
+    assert_false(kymo_trace_put(calls, own_place, KYMO_TRACE_RETURN, 0, kymo_counter_read));
+    assert_int_equal(calls->event(KYMO_TRACE_RETURN, 0), KYMO_TRACE_IS_NEW);
+    assert_int_equal(begin(), 0);
 }
 
 /* The begin of the outer call is held back; the end of a deeper one, which is left out for its
@@ -275,17 +327,17 @@ static void a_held_call_is_taken_back_by_its_own_end_alone(void **state)
 {
     (void)state;
     const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
-    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(begin(), 1);
     while (*left_out < 10)
         make_call(SHORT, 0);
     uint64_t had = *left_out;
     calls->limit(1);
-    (void)calls->event(KYMO_TRACE_CALL, 7);
-    (void)calls->event(KYMO_TRACE_CALL, 8);
+    (void)put(KYMO_TRACE_CALL, 7);
+    (void)put(KYMO_TRACE_CALL, 8);
     calls->limit(0);
-    (void)calls->event(KYMO_TRACE_RETURN, 0);
+    (void)put(KYMO_TRACE_RETURN, 0);
     assert_int_equal(*left_out, had);
-    assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
+    assert_int_equal(put(KYMO_TRACE_STOP, 0), 0);
     read_calls();
     int has_outer = 0;
     for (uint32_t i = 0; i < told.count; i++)
@@ -298,17 +350,17 @@ static void a_stop_may_find_no_room(void **state)
 {
     (void)state;
     const uint64_t *lost = &fixture.session->lost[KYMO_LOSS_CALL];
-    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(begin(), 1);
     for (uint32_t i = 0; *lost == 0; i++)
-        (void)calls->event(i % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
+        (void)put(i % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
     w->used = w->room;
     calls->end();
     assert_int_equal(*lost, 2);
     uint32_t first = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
     kymo_block_give(fixture.session, &fixture.plan, first - 1);
-    assert_int_equal(calls->begin(), 1);
-    (void)calls->event(KYMO_TRACE_OPEN, 5);
+    assert_int_equal(begin(), 1);
+    (void)put(KYMO_TRACE_OPEN, 5);
     kymo_call_state_deinit(&told.state);
     told.count = 0;
     read_block(w->block);
@@ -321,13 +373,13 @@ static void a_stop_may_find_no_room(void **state)
 static void *go_on_in_the_next_turn(void *barrier)
 {
     begin_thread();
-    (void)calls->begin();
-    (void)calls->event(KYMO_TRACE_CALL, 1);
+    (void)begin();
+    (void)put(KYMO_TRACE_CALL, 1);
     pthread_barrier_wait(barrier);
     pthread_barrier_wait(barrier);
-    assert_int_equal(calls->event(KYMO_TRACE_CALL, 2), KYMO_TRACE_IS_NEW);
-    (void)calls->begin();
-    (void)calls->event(KYMO_TRACE_CALL, 2);
+    assert_int_equal(put(KYMO_TRACE_CALL, 2), KYMO_TRACE_IS_NEW);
+    (void)begin();
+    (void)put(KYMO_TRACE_CALL, 2);
     check_call(0, KYMO_TRACE_CALL, 1, 1);
     check_call(1, KYMO_TRACE_STOP, 0, 0);
     check_call(2, KYMO_TRACE_CALL, 1, 2);
@@ -378,18 +430,18 @@ static void any_event_comes_back(void **state)
     static const uint64_t ticks[] = {0, 1u << 13, 1u << 16, 1u << 24, 3u << 25};
     uint64_t least[EVENTS / 4096], most[EVENTS / 4096];
     uint32_t made = 0;
-    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(begin(), 1);
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
         for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
             wait_ticks(f == 0 ? ticks[i] : 0);
             least[made] = now();
-            (void)calls->event(f % 2 ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL, functions[f]);
+            (void)put(f % 2 ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL, functions[f]);
             most[made++] = now();
         }
     uint32_t deepest = made;
     for (uint32_t i = deepest; i > 0; i--) {
         least[made] = now();
-        (void)calls->event(i % 2 ? KYMO_TRACE_UNWIND : KYMO_TRACE_YIELD, 0);
+        (void)put(i % 2 ? KYMO_TRACE_UNWIND : KYMO_TRACE_YIELD, 0);
         most[made++] = now();
     }
     read_calls();
@@ -421,6 +473,7 @@ int main(void)
         TEST(only_what_nothing_follows_is_left_out),
         TEST(a_held_call_is_taken_back_by_its_own_end_alone),
         TEST(a_stop_may_find_no_room),
+        TEST(events_are_put_where_their_place_holds),
         TEST(a_tracer_goes_and_comes_back),
         TEST(other_threads_end_with_the_turn),
         TEST(other_versions_and_processes_get_nothing),
