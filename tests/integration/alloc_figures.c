@@ -69,6 +69,7 @@ static void heap(void)
         for (uint32_t now = before; now == before || now == 0; now = answered(session)) {
             void *volatile block = malloc(64);
             free(block);
+            usleep(200);
         }
     }
     printf("{\"live\":%d,\"freed\":%d,\"direct\":%d}\n", BLOCKS / 2 * BLOCK_BYTES + DIRECT_BYTES,
