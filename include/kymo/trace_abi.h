@@ -7,8 +7,8 @@
  * Memory:   texts are copied
  * Signals:  none of it is for handlers
  *
- * A tracer looks for kymo_trace_begin by dlsym and calls it once. It tells of each function once,
- * gets a number for it, and then passes events with that number.
+ * A tracer looks for kymo_trace_attach by dlsym and calls it for each recording that it may be in.
+ * It tells of each function once, gets a number for it, and then passes events with that number.
  *
  *   epoch   names the session that numbers belong to. A forked child reads 0 until it is recorded,
  *           and another epoch then: functions have to be told of again.
@@ -73,7 +73,7 @@ enum { KYMO_TRACE_END_BYTES = 2, KYMO_TRACE_BEGIN_BYTES = 4 };
 /* Where the calling thread's next event comes to lie; the library's, and as long as the thread. */
 struct kymo_trace_place {
     uint32_t turn;  /* of the tracer that it is for; 0: none */
-    uint32_t depth; /* of the call that runs; 0: none */
+    uint32_t depth; /* in calls, also those that are not recorded */
     /* Bytes of the block. Where as many as `until` are used, an event is not put. */
     uint32_t used, until;
     uint64_t clock; /* of the last event: the time-stamp counter */
@@ -85,7 +85,7 @@ struct kymo_trace_place {
 
 /* Of all threads; both may change at any time. */
 struct kymo_trace_now {
-    uint32_t turn;        /* counts the times that the tracer came, from 1 on */
+    uint32_t turn; /* another one, not 0, for each time that a tracer or a recording begins */
     uint32_t depth_limit; /* deeper calls are not recorded */
 };
 
@@ -125,9 +125,10 @@ typedef const struct kymo_trace_calls *kymo_trace_attach_fn(uint32_t abi);
 #define KYMO_TRACE_ATTACH "kymo_trace_attach"
 
 /* Puts an event that begins or ends a call, of a kind that is known where this is compiled, as most
- * can be put. place: what begin() returned to the calling thread, or one of zero bytes before that.
- * function: as for event(). counter: reads the time-stamp counter; an inline function costs no
- * call. Returns 0 if it did nothing: event() does it then. Not for handlers. */
+ * can be put. Not where the epoch is 0: in a forked child the block may be gone. place: what
+ * begin() returned to the calling thread, or one of zero bytes before that. function: as for
+ * event(). counter: reads the time-stamp counter; an inline function costs no call. Returns 0 if it
+ * did nothing: event() does it then. Not for handlers. */
 static inline __attribute__((always_inline)) int kymo_trace_put(
     const struct kymo_trace_calls *calls, struct kymo_trace_place *place, uint32_t kind,
     uint32_t function, uint64_t (*counter)(void))

@@ -100,7 +100,10 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
     if (KYMO_FREE_THREADED)
         return refuse();
     int was_hooked = t->is_hooked;
-    if (!was_hooked && !hook(t, &options))
+    /* What was hooked may be so for an earlier recording. */
+    if (was_hooked)
+        (void)tracer_link();
+    else if (!hook(t, &options))
         return NULL;
     t->is_paused = 0;
     if (!is_block || (t->blocks == 0 && !was_hooked))

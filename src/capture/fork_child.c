@@ -28,6 +28,7 @@
 #include "capture/python_stack.h"
 #include "capture/signal_move.h"
 #include "capture/thread.h"
+#include "capture/trace.h"
 #include "sys/raw.h"
 
 enum {
@@ -219,6 +220,7 @@ static void in_child(void)
     kymo_spawn_hooks_after_fork();
     kymo_signal_after_fork();
     kymo_mark_links_after_fork();
+    kymo_trace_leave_place();
     /* Its parent is a child of vfork behind a filter, which binds this one, too. */
     if (kymo_quiet_vfork && kymo_quiet_vfork == kymo_raw_getppid())
         kymo_store_relaxed(&kymo_quiet_here, 1u);

@@ -23,6 +23,7 @@
 #include "capture/mask_hooks.h"
 #include "capture/module.h"
 #include "capture/thread.h"
+#include "capture/trace.h"
 #include "sys/raw.h"
 
 static pthread_key_t exit_key;
@@ -37,6 +38,7 @@ static void end_thread(void)
         return;
     /* Of a recording that has ended. In a forked child the state is there, and wiped. */
     if (!p || (p->session && kymo_thread_session != p->session_number)) {
+        kymo_trace_leave_place();
         kymo_thread_self = &kymo_thread_dead;
         return;
     }

@@ -13,6 +13,7 @@
 #include "buffer/depot.h"
 #include "capture/module.h"
 #include "capture/python_stack.h"
+#include "capture/trace.h"
 #include "unwind/unwind.h"
 
 /* Interns a stack; 0 when there is no room. */
@@ -39,7 +40,8 @@ static struct kymo_python_task *task_of(const struct kymo_capture_process *p,
 {
     struct kymo_python_task *task = is_alloc ? &t->alloc_task : &t->task;
     task->bytes = 0;
-    if (t->traced_in || (is_alloc && kymo_load_relaxed(&p->session->alloc_rate) == 1))
+    if ((t->traced_in && t->traced_in == kymo_load_relaxed(&kymo_trace_now.turn)) ||
+        (is_alloc && kymo_load_relaxed(&p->session->alloc_rate) == 1))
         return NULL;
     return task;
 }

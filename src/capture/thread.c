@@ -94,8 +94,7 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
     t->open_scopes = t->labels = t->labels_owed = t->was_labelled = 0;
     t->traced_in = t->calls_missing = t->call_held_bytes = 0;
-    /* Not its block: in a handler an event may be on its way there. */
-    kymo_trace_place.turn = kymo_trace_place.until = 0;
+    kymo_trace_leave_place();
     t->call_place = (struct kymo_call_place){.clock = 0};
     t->other_clock = p->clock == KYMO_CLOCK_TSC ? &p->session->quiet : &always;
     t->mark_epoch = p->mark_epoch << 16;
@@ -184,7 +183,7 @@ void kymo_thread_end(struct kymo_capture_thread *t)
     /* From here on no signal finds the thread. */
     kymo_thread_self = &kymo_thread_dead;
     kymo_signal_fence();
-    kymo_trace_place.turn = kymo_trace_place.until = 0;
+    kymo_trace_leave_place();
     if (!p || !p->session)
         return;
     struct kymo_thread_slot *slot = t->slot;

@@ -201,10 +201,11 @@ static int trace_event(uint32_t kind, uint32_t function)
 
 static struct kymo_trace_place *trace_begin(void)
 {
+    /* First: where another recording begins meanwhile, this is none of its turns. */
+    uint32_t turn = kymo_load_acquire(&kymo_trace_now.turn);
     struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t)
         return NULL;
-    uint32_t turn = kymo_load_acquire(&kymo_trace_now.turn);
     /* The tracer was stopped and has come back meanwhile. */
     if (t->traced_in)
         tell_stop(t, kymo_load_relaxed(&stop_clock), 0);
@@ -218,11 +219,12 @@ static struct kymo_trace_place *trace_begin(void)
 static void trace_end(void)
 {
     struct kymo_capture_thread *t = kymo_mark_thread();
-    if (!t)
-        return;
-    uint64_t clock = clock_of(t);
-    kymo_store_relaxed(&stop_clock, clock);
-    tell_stop(t, clock, 1);
+    /* A thread that cannot be recorded may be the one that stops. */
+    if (t) {
+        uint64_t clock = clock_of(t);
+        kymo_store_relaxed(&stop_clock, clock);
+        tell_stop(t, clock, 1);
+    }
     /* Pairs with the acquire in trace_begin. */
     kymo_add_acq_rel(&kymo_trace_now.turn, 1u);
 }

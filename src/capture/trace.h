@@ -22,8 +22,14 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi);
  * of an earlier recording is not good for it. In a forked child it is as its parent's. */
 extern struct kymo_trace_now kymo_trace_now;
 
-/* The calling thread's; of no turn once it has ended (thread.c): what it wrote to may be another
- * one's then. */
+/* The calling thread's. */
 extern __thread struct kymo_trace_place kymo_trace_place KYMO_TLS_IE;
+
+/* Nothing is put there any more: its thread begins or ends in a recording, or is a forked child's.
+ * Its block stays: in a handler an event may be on its way there. */
+KYMO_SIGNAL_SAFE static inline void kymo_trace_leave_place(void)
+{
+    kymo_trace_place.turn = kymo_trace_place.until = 0;
+}
 
 #endif

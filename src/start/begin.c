@@ -212,6 +212,8 @@ int kymo_end(void)
     if (!await_users())
         return 0;
     kymo_own_signals_forget();
+    /* A tracer still looks here: its numbers are of no other recording. */
+    kymo_store_relaxed(&p->mark_epoch, 0u);
     if (kymo_load_acquire(&has_callers))
         keep_mapped(p);
     else

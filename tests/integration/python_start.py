@@ -7,7 +7,7 @@ import os
 import pathlib
 import signal
 
-from kymotest import KYMO, add_case, check, folder, main, record, run, wait_until
+from kymotest import BUILD, KYMO, add_case, check, folder, main, record, run, wait_until
 from pythons import find_interpreters, one_of_each_kind, some_of
 from traced import BEGINS, SCENARIOS, WORKLOAD, Calls, check_counts, package_for, true_counts
 
@@ -161,6 +161,42 @@ kymo.stop()
         check(not list(where.iterdir()), f"{list(where.iterdir())}")
 
 
+AGENT = """
+import ctypes, sys
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("settings", ctypes.c_char_p),
+                ("interval_ns", ctypes.c_uint64), ("cpu_ns", ctypes.c_uint64), ("wall_ns", ctypes.c_uint64),
+                ("reporters", ctypes.c_void_p), ("kymo", ctypes.c_char_p), ("on_end", ctypes.c_void_p),
+                ("data", ctypes.c_void_p), ("report", ctypes.c_void_p), ("format", ctypes.c_char_p)]
+library = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+library.kymo_agent_stop.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
+def agent(round, is_traced):
+    settings = f"trace=python,report=1h,format=kymo,reporter=local:{round}".encode()
+    options, agent = Options(settings=settings, kymo=sys.argv[2].encode()), ctypes.c_void_p()
+    options.size = ctypes.sizeof(options)
+    assert library.kymo_agent_start(ctypes.byref(options), ctypes.byref(agent), None) == 0
+    assert not is_traced or kymo.start()
+    work(10)
+    assert library.kymo_agent_stop(agent, 60000000000, None) == 0
+    work(5)
+for round, is_traced in enumerate((True, False, True)):
+    agent(round, is_traced)
+"""
+
+
+def agents(interpreter):
+    """The tracer of one recording of a program's agent tells nothing to the next, whose functions have other numbers,
+    until it is asked to."""
+    result, where = program(interpreter, AGENT, BUILD / "src" / "start" / "libkymo.so", KYMO)
+    check(result.status == 0, f"status {result.status}: {result.stdout}{result.stderr}")
+    for round, true in enumerate((10, 0, 10)):
+        (path,) = (where / str(round)).iterdir()
+        calls = Calls(path)
+        begun = [c.function.name if c.function else None for c in calls.calls if c.kind in BEGINS]
+        check(begun.count("leaf") == true and None not in begun, f"round {round}: {collections.Counter(begun)}")
+        check(true or not begun, f"round {round}: {begun}")
+
+
 def recorded(interpreter):
     """Under a recorder it goes into that one's recording."""
     path = folder() / "program.py"
@@ -175,6 +211,6 @@ for tested in one_of_each_kind(INTERPRETERS, checked=True):
     for tried in (counts, again):
         add_case(f"{tried.__name__}.{tested.name}", tried, tested)
 for tested in some_of(INTERPRETERS):
-    for tried in (formats, ends, killed, forks, refused, recorded):
+    for tried in (formats, ends, killed, forks, refused, recorded, agents):
         add_case(f"{tried.__name__}.{tested.name}", tried, tested)
 main()

@@ -319,6 +319,10 @@ static void events_are_put_where_their_place_holds(void **state)
     assert_false(kymo_trace_put(calls, own_place, KYMO_TRACE_RETURN, 0, kymo_counter_read));
     assert_int_equal(calls->event(KYMO_TRACE_RETURN, 0), KYMO_TRACE_IS_NEW);
     assert_int_equal(begin(), 0);
+    /* It can end the turn of the others still. */
+    uint32_t turn = kymo_trace_now.turn;
+    calls->end();
+    assert_int_not_equal(kymo_trace_now.turn, turn);
 }
 
 /* The begin of the outer call is held back; the end of a deeper one, which is left out for its
