@@ -37,7 +37,7 @@ def shares_of(text):
 def shares():
     """Both ways give the shares that the program has measured, and all of its CPU time."""
     for options in ((), ("--copies=no",)):
-        recording, report = record_copied([WORKLOADS / "deepens", "1", "1000"], options)
+        recording, report = record_copied([WORKLOADS / "deepens", "2", "1000"], options)
         check_complete(report)
         check(abs(report.total_s - recording.cpu_s) <= 1e-4 + report.quality["cpu_unsampled_s"],
               "CPU time is missing, or there twice")
@@ -56,7 +56,7 @@ def shares():
 def longer_stacks():
     """A stack that outgrows its copies gets a handler: few are cut."""
     for size in ("24000", "40000", "200000"):
-        recording, report = record_copied([WORKLOADS / "deepens", "1", size])
+        recording, report = record_copied([WORKLOADS / "deepens", "2", size])
         cut = report.quality["samples"] * (1 - report.quality["stacks_complete"])
         say(f"{size} bytes: {cut:.0f} stacks are cut")
         check(cut <= RING_SAMPLES + 1, "stacks are cut for long")
@@ -70,7 +70,7 @@ def without_unwind_information():
     """Assembly that nothing is said of is followed to its return, by the handler and where copies are walked: all
     callers are found, and are the true ones. What is walked when the process has ended may lack its code."""
     def once(options):
-        recording, report = record_copied([WORKLOADS / "bare", "1"], options)
+        recording, report = record_copied([WORKLOADS / "bare", "2"], options)
         cut = report.quality["samples"] * (1 - report.quality["stacks_complete"])
         say(f"{cut:.0f} stacks are cut")
         check(cut <= (0 if options else RING_SAMPLES + 1), "stacks are cut")

@@ -307,7 +307,7 @@ def labels_fork():
     check(found.get("grandchild") == {"request_id=17", "phase=set", "user=ann"}, f"labels {found}")
     check(found.get("parent") == {"request_id=17"}, f"labels {found}")
     check(found.get("main's child") == {"request_id=1"}, f"labels {found}")
-    # The child's samples have them, too: some 20 ms.
+    # The child's samples have them, too: some 200 ms.
     inner, _ = Pprof(recording).sums(
         lambda functions, labels: "burn_some" in functions and labels.get("phase") == "set")
     check(inner > 0, "no sample of the child has the label")

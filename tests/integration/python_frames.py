@@ -297,7 +297,7 @@ def odd_text(python):
 
 
 def shares(python):
-    recording, _ = record_program(python, "shares", "1.5" if perf_works() else "6")
+    recording, _ = record_program(python, "shares", "3" if perf_works() else "10")
     used = json.loads(recording.result.stdout)
     stacks = Stacks(recording)
     found = collections.Counter()

@@ -17,7 +17,7 @@ PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
 HOMELESS = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
 PLACES = {"user": ["--open"], "seccomp": [], "container": ["--container"]}
 PERIOD_S = 0.001
-SECONDS = 0.6
+SECONDS = 1
 LEAST_RATE = 0.5  # a hypervisor that takes the CPU away takes ticks, too: how near the rate comes is for a benchmark
 
 
@@ -68,7 +68,7 @@ def judge(where, recording, truth_s):
         f"{quality['sampled_rate']:.4f} of those asked for, the machine's load is "
         f"{os.getloadavg()[0]:.1f}")
     check_close("sampled_rate in the report", quality["sampled_rate"],
-                quality["samples"] * PERIOD_S / truth_s, 0.01)
+                min(quality["samples"] * PERIOD_S / truth_s, 1), 0.01)  # ticks go on where a hypervisor takes the CPU
     check(rate >= LEAST_RATE, "too few distinct samples")
 
 
