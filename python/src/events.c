@@ -36,9 +36,22 @@ static int frames_of(PyCodeObject **codes)
     return n;
 }
 
+/* What numbers belong to: the epoch and the filters. 0: this process is not recorded now. */
+static uint32_t key_of(const struct tracer *t)
+{
+    uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
+    return epoch ? epoch << 16 | t->options.version : 0;
+}
+
+static uint32_t word_of(struct tracer *t, PyCodeObject *code, uint32_t key)
+{
+    uint64_t extra = tracer_code_extra(t, code);
+    return extra >> 32 == key ? (uint32_t)extra : tracer_look_at_code(t, code, key);
+}
+
 static uint32_t number_of(struct tracer *t, PyCodeObject *code, uint32_t key)
 {
-    uint32_t word = tracer_code_word(t, code, key);
+    uint32_t word = word_of(t, code, key);
     return word & TRACER_HIDDEN ? TRACER_HIDDEN : word & TRACER_NUMBER;
 }
 
@@ -61,7 +74,7 @@ static int tell_open(struct tracer *t, uint32_t key, int inside)
 void tracer_tell_running(struct tracer *t)
 {
     PyCodeObject *codes[OPEN_MAX];
-    uint32_t key = tracer_key(t);
+    uint32_t key = key_of(t);
     for (int n = key ? frames_of(codes) : 0; n > 0; n--) {
         uint32_t number = number_of(t, codes[n - 1], key);
         if (number != TRACER_HIDDEN &&
@@ -80,8 +93,8 @@ static void tell(struct tracer *t, uint32_t kind, uint32_t number, uint32_t key,
 
 void tracer_enter_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
-    uint32_t key = tracer_key(t);
-    uint32_t word = key ? tracer_code_word(t, code, key) : TRACER_HIDDEN;
+    uint32_t key = key_of(t);
+    uint32_t word = key ? word_of(t, code, key) : TRACER_HIDDEN;
     if (!(word & TRACER_HIDDEN))
         tell(t, kind, word & TRACER_NUMBER, key, 1);
     if (word & TRACER_WATCHED) /* what is left out, too */
@@ -90,8 +103,8 @@ void tracer_enter_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kin
 
 void tracer_leave_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kind)
 {
-    uint32_t key = tracer_key(t);
-    uint32_t word = key ? tracer_code_word(t, code, key) : TRACER_HIDDEN;
+    uint32_t key = key_of(t);
+    uint32_t word = key ? word_of(t, code, key) : TRACER_HIDDEN;
     if (word & TRACER_WATCHED)
         tracer_watch_end(t, code);
     if (!(word & TRACER_HIDDEN))
@@ -101,12 +114,12 @@ void tracer_leave_code_slowly(struct tracer *t, PyCodeObject *code, uint32_t kin
 /* What left-out code calls is left out, too. */
 static int is_left_out(struct tracer *t, PyCodeObject *caller, uint32_t key)
 {
-    return t->options.filters && tracer_code_word(t, caller, key) & TRACER_HIDDEN;
+    return t->options.filters && word_of(t, caller, key) & TRACER_HIDDEN;
 }
 
 void tracer_enter_native_slowly(struct tracer *t, PyObject *callable, PyCodeObject *caller)
 {
-    uint32_t key = tracer_key(t);
+    uint32_t key = key_of(t);
     if (key && !is_left_out(t, caller, key))
         tell(t, KYMO_TRACE_CALL, tracer_native_number(t, callable, key), key, 0);
 }
@@ -114,7 +127,7 @@ void tracer_enter_native_slowly(struct tracer *t, PyObject *callable, PyCodeObje
 /* A return that is a thread's first event is of a call that nothing told of. */
 void tracer_leave_native_slowly(struct tracer *t, PyCodeObject *caller, uint32_t kind)
 {
-    uint32_t key = tracer_key(t);
+    uint32_t key = key_of(t);
     if (key && !is_left_out(t, caller, key) && tracer_calls->event(kind, 0) == KYMO_TRACE_IS_NEW)
         (void)tell_open(t, key, 0);
 }

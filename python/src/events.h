@@ -15,13 +15,6 @@
 #define TRACER_INLINE static inline __attribute__((always_inline))
 #define TRACER_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* What numbers belong to: the epoch and the filters. 0: this process is not recorded now. */
-TRACER_INLINE uint32_t tracer_key(const struct tracer *t)
-{
-    uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
-    return epoch ? epoch << 16 | t->options.version : 0;
-}
-
 /* How CPython keeps extra data of code objects; tracer_functions_init has seen that it does. */
 struct tracer_extras {
     Py_ssize_t size;
@@ -55,12 +48,6 @@ TRACER_INLINE struct tracer_native *tracer_native_place(const struct tracer *t,
 {
     size_t hash = ((uintptr_t)method >> 4) * 0x9e3779b97f4a7c15ull >> 20;
     return t->natives.rows ? &t->natives.rows[hash & (t->natives.size - 1)] : NULL;
-}
-
-TRACER_INLINE uint32_t tracer_code_word(struct tracer *t, PyCodeObject *code, uint32_t key)
-{
-    uint64_t extra = tracer_code_extra(t, code);
-    return extra >> 32 == key ? (uint32_t)extra : tracer_look_at_code(t, code, key);
 }
 
 /* Whether calls of it are traced: built-in functions and methods, as sys.setprofile has them. */

@@ -240,14 +240,21 @@ static void short_calls_make_room_for_long_ones(void **state)
     assert_int_equal(kept[SHORT] + *left_out, made);
 }
 
-/* A call that calls another one stays. */
-static void only_what_nothing_follows_is_left_out(void **state)
+/* Begins, and makes short calls until some are left out. Returns where those are counted. */
+static const uint64_t *fill_until_calls_are_left_out(void)
 {
-    (void)state;
     const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
     assert_int_equal(begin(), 1);
     while (*left_out < 10)
         make_call(SHORT, 0);
+    return left_out;
+}
+
+/* A call that calls another one stays. */
+static void only_what_nothing_follows_is_left_out(void **state)
+{
+    (void)state;
+    const uint64_t *left_out = fill_until_calls_are_left_out();
     struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
     uint32_t before;
     uint64_t had;
@@ -330,10 +337,7 @@ static void events_are_put_where_their_place_holds(void **state)
 static void a_held_call_is_taken_back_by_its_own_end_alone(void **state)
 {
     (void)state;
-    const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
-    assert_int_equal(begin(), 1);
-    while (*left_out < 10)
-        make_call(SHORT, 0);
+    const uint64_t *left_out = fill_until_calls_are_left_out();
     uint64_t had = *left_out;
     calls->limit(1);
     (void)put(KYMO_TRACE_CALL, 7);
