@@ -71,10 +71,13 @@ int main(int argc, char **argv)
     end_ns = start + (uint64_t)(seconds * 1e9);
     pthread_barrier_wait(&everybody_is_there);
 
-    /* A machine that cannot keep up still makes every thread, later. */
+    /* A machine that cannot keep up still makes every thread, later. Not in step with the kernel's
+     * tick, which might never come while this thread runs, and samples nothing else by timers. */
     for (unsigned i = 0; i < shorts; i++) {
         pthread_t thread;
-        sleep_until(start + (uint64_t)(i / short_a_second * 1e9));
+        double golden = i * 0.6180339887;
+        double jitter = golden - (unsigned)golden;
+        sleep_until(start + (uint64_t)((i + jitter) / short_a_second * 1e9));
         must(pthread_create(&thread, &small, run_short, NULL) == 0, "pthread_create");
         must(pthread_join(thread, NULL) == 0, "pthread_join");
     }
