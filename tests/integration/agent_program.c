@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_program.c MODE SETTINGS - a program that starts the agent that records it. Prints what each
- * call returned, and at the end the CPU seconds in a thread that ran before, in the main thread,
- * and in a thread that began later, all between start and stop.
+ * agent_program.c MODE SETTINGS [KYMO [MS]] - a program that starts the agent that records it.
+ * Prints what each call returned, and at the end the CPU seconds in a thread that ran before, in
+ * the main thread, and in a thread that began later, all between start and stop: MS milliseconds
+ * each, 100 without it.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -25,11 +26,9 @@ DEFINE_BURN(in_older, 109)
 DEFINE_BURN(in_newer, 113)
 DEFINE_BURN(after_stop, 127)
 
-#define SHARE_NS 600000000u
-
 static atomic_int has_started;
 static volatile sig_atomic_t children; /* SIGCHLDs */
-static uint64_t older_ns, newer_ns, main_ns;
+static uint64_t share_ns, older_ns, newer_ns, main_ns;
 
 static void on_child(int signo)
 {
@@ -42,13 +41,13 @@ static void *older(void *unused)
     (void)burn_ns(before_start, 100000000);
     while (!has_started)
         usleep(1000);
-    older_ns = burn_ns(in_older, SHARE_NS);
+    older_ns = burn_ns(in_older, share_ns);
     return unused;
 }
 
 static void *newer(void *unused)
 {
-    newer_ns = burn_ns(in_newer, SHARE_NS);
+    newer_ns = burn_ns(in_newer, share_ns);
     return unused;
 }
 
@@ -76,7 +75,7 @@ static void work(void)
 {
     pthread_t thread;
     must(pthread_create(&thread, NULL, newer, NULL) == 0, "pthread_create");
-    main_ns += burn_ns(in_main, SHARE_NS);
+    main_ns += burn_ns(in_main, share_ns);
     must(pthread_join(thread, NULL) == 0, "pthread_join");
 }
 
@@ -118,6 +117,7 @@ int main(int argc, char **argv)
                                   .on_end = on_end,
                                   .data = &ends};
     pthread_t thread;
+    share_ns = (uint64_t)(number_argument(argc, argv, 4, 100) * 1e6);
     signal(SIGCHLD, on_child);
     must(pthread_create(&thread, NULL, older, NULL) == 0, "pthread_create");
     (void)burn_ns(before_start, 100000000);

@@ -22,8 +22,8 @@ def settings(place, *more):
     return ",".join(["report=300ms", "cpu=1ms", f"reporter=local:{place}", *more])
 
 
-def started(mode, place, *more, kymo=KYMO, **how):
-    result = run([PROGRAM, mode, settings(place, *more), kymo], **how)
+def started(mode, place, *more, kymo=KYMO, share_ms=100, **how):
+    result = run([PROGRAM, mode, settings(place, *more), kymo, share_ms], **how)
     check(result.status == 0, f"status {result.status}: {result.stderr}")
     return json.loads(result.stdout)
 
@@ -37,7 +37,7 @@ def settled(place):
 def running():
     """Threads that run already, and those that begin later, from start to stop, and nothing else."""
     place = folder() / "profiles"
-    truth = started("stop", place)
+    truth = started("stop", place, share_ms=600)
     check(truth["start"] == 0 and truth["stop"] == 0 and truth["status"] == 0, f"{truth}")
     check(truth["again"] == EXISTS and truth["later"] == 0, f"a second start: {truth}")
     check(truth["child"] == -1 and truth["sigchld"] == 0, f"the program has a child of ours: {truth}")
@@ -55,7 +55,7 @@ def running():
 def ends(mode):
     """Exactly one last profile, however the program ends."""
     place = folder() / "profiles"
-    result = run([PROGRAM, mode, settings(place), KYMO])
+    result = run([PROGRAM, mode, settings(place), KYMO, 600])
     check(result.status == (137 if mode == "kill" else 0), f"status {result.status}: {result.stderr}")
     settled(place)
     last_only(place, 2)
@@ -218,7 +218,7 @@ def rounds(count, *more):
     check(late["pages"] <= early["pages"] + 128, f"{early} {late}")
 
 
-add_case("rounds", rounds, 25)
+add_case("rounds", rounds, 15)
 add_case("rounds.timer", rounds, 5, "engine=timer")
 add_case("rounds.dispatch", rounds, 5, "engine=dispatch")
 add_case("rounds.wall", rounds, 5, "wall=5ms")

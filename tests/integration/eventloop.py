@@ -10,7 +10,8 @@ another thread is to run, so that the dispatcher finds the loop there more often
 9 % instead of 3 % on one CPU, and of those samples nothing is asked but that they are not in the wait.
 It also gets on the loop's CPU a little after its tick, and what the loop does first after it woke has
 that much less than its share: LATE_S is allowed, and three points, since on a busy machine it is later
-still. A share of few samples is off by chance: by no more
+still. Where a signal to another CPU takes long, it finds the loop on its way into the wait or out of it,
+up to 4 % of the samples in a virtual machine; three points are allowed for it, too. A share of few samples is off by chance: by no more
 than three standard deviations. With timers, which the kernel looks at in its tick only, shares are not
 judged: waits that end with the tick (recv's time-out does) keep the work out of its sight. What is
 judged of them is that they disturb nothing, and that their weights add up to the CPU time, or, where
@@ -59,8 +60,9 @@ def judge(way, recording, seen):
     figures = {}
     if report.quality["engine"] != "timer":
         samples = as_many(s.cpu_ns for s in recording.firefox().all_samples())
-        late = lateness(truth) if report.quality["engine"] == "dispatch" else 0
-        figures["in the wait"] = (waiting, 0, max(0.02, by_chance(0.02, samples)))
+        dispatched = report.quality["engine"] == "dispatch"
+        late = lateness(truth) if dispatched else 0
+        figures["in the wait"] = (waiting, 0, max(0.02, by_chance(0.02, samples)) + 0.03 * dispatched)
         for name, cpu in (("burn_a", truth["cpu_a"]), ("burn_b", truth["cpu_b"])):
             share = cpu / (truth["cpu_a"] + truth["cpu_b"])
             figures[name] = (report.inclusive_s(name) / work_s, share,
@@ -123,8 +125,6 @@ def record_ways(ways, engine, cpus, duty, seconds):
 # of it.
 for which in ("perf", "timer"):
     add_case(which, loops, which, min(2, len(os.sched_getaffinity(0))))
-for number in (1, 2):
-    for percent in (10, 50):
-        add_case(f"dispatch.{number}cpu.{percent}", loops, "dispatch", number, percent)
-add_case("dispatch.1cpu.1", loops, "dispatch", 1, 1)
+for number, percent in ((1, 1), (1, 50), (2, 10)):
+    add_case(f"dispatch.{number}cpu.{percent}", loops, "dispatch", number, percent)
 main()
