@@ -39,7 +39,11 @@ def many_values():
 
 
 def ids_in_no_order():
-    return TYPE + STRINGS + b"".join(field(4, b"\x08" + varint(i * 2 + 1)) for i in range(1, 4000000))
+    """Odd ones, each a varint of 4 bytes."""
+    begin = field(4, b"\x08" + bytes(4))[:-4]
+    low = [bytes([0x80 | i]) for i in range(1, 128, 2)]
+    rests = [bytes([0x80 | i & 127, 0x80 | i >> 7 & 127, i >> 14]) for i in range(62500)]
+    return TYPE + STRINGS + b"".join(begin + (rest + begin).join(low) + rest for rest in rests)
 
 
 def deep_stacks():
@@ -96,12 +100,13 @@ def element(strings, name, attributes, children):
 
 
 def description(classes):
-    strings = {}
-    rows = []
+    strings, made, rows = {}, {}, []
     for id, (name, fields) in classes.items():
-        rows.append(element(strings, "class", [("name", name), ("id", str(id))], [
-            element(strings, "field", [("name", n), ("class", str(c))] + [("constantPool", "true")] * pool +
-                    [("dimension", "1")] * array, []) for n, c, pool, array in fields]))
+        if fields not in made:
+            made[fields] = [
+                element(strings, "field", [("name", n), ("class", str(c))] + [("constantPool", "true")] * pool +
+                        [("dimension", "1")] * array, []) for n, c, pool, array in fields]
+        rows.append(element(strings, "class", [("name", name), ("id", str(id))], made[fields]))
     tree = element(strings, "root", [], [element(strings, "metadata", [], rows)])
     return event(0, b"\0\0\1" + varint(len(strings)) + b"".join(map(text, strings)) + tree)
 

@@ -25,6 +25,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror"]
 C_WARNINGS = ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wvla"]
+# As many errors as there are.
+LIMIT = {"gcc": "-fmax-errors=0", "clang": "-ferror-limit=0"}
 CXX = {"gcc": "g++", "clang": "clang++"}
 
 
@@ -58,19 +60,17 @@ def case_language(folder, compiler, std):
     command = CXX[compiler] if is_cxx else compiler
     flags = [f"-std={std}", *WARNINGS, "-Wpedantic"] + ([] if is_cxx else C_WARNINGS)
     library = fake_library(folder)
-    for optimization in ("-O0", "-O2"):
-        for disable in ([], ["-DKYMO_DISABLE"]):
-            link = [library, f"-Wl,-rpath,{folder}"]
-            as_cxx = ["-x", "c++"] if is_cxx else []
-            program = folder / "every_call"
-            run([command, "-I", INCLUDE, *flags, optimization, *disable, "-o", program, *as_cxx,
-                 HERE / "every_call.c", *(["-x", "none"] if is_cxx else []), *link])
+    for how in (["-O0"], ["-O2"], ["-O2", "-DKYMO_DISABLE"]):
+        link = [library, f"-Wl,-rpath,{folder}"]
+        as_cxx = ["-x", "c++"] if is_cxx else []
+        program = folder / "every_call"
+        run([command, "-I", INCLUDE, *flags, *how, "-o", program, *as_cxx,
+             HERE / "every_call.c", *(["-x", "none"] if is_cxx else []), *link])
+        run([program])
+        if is_cxx:
+            program = folder / "objects"
+            run([command, "-I", INCLUDE, *flags, *how, "-o", program, HERE / "objects.cc", *link])
             run([program])
-            if is_cxx:
-                program = folder / "objects"
-                run([command, "-I", INCLUDE, *flags, optimization, *disable, "-o", program,
-                     HERE / "objects.cc", *link])
-                run([program])
 
 
 def case_mistakes(folder, compiler):
@@ -87,11 +87,19 @@ def case_mistakes(folder, compiler):
             command = [compiler, *language, "-fsyntax-only", "-I", INCLUDE, "-Wall", "-Werror",
                        "-fno-diagnostics-color", *disable, HERE / "mistakes.c"]
             run(command)
-            for name, lines in ranges.items():
-                done = run([*command, f"-DMISTAKE_{name}"], fails=True)
-                where = {int(n) for n in re.findall(r"mistakes\.c:(\d+)", done.stderr)}
-                check(where & set(lines),
-                      f"{' '.join(map(str, command))}\nMISTAKE_{name}: no error there:\n{done.stderr}")
+
+            def places(*names):
+                done = run([*command, LIMIT[compiler], *(f"-DMISTAKE_{name}" for name in names)], fails=True)
+                return {int(n) for n in re.findall(r"mistakes\.c:(\d+)", done.stderr)}, done.stderr
+
+            # All at once, and alone those that a compiler does not come to then.
+            together, text = places(*ranges)
+            twice = re.search(".*(redefinition|redeclaration|duplicate).*", text)
+            check(not twice, f"two mistakes of one name: {twice and twice.group()}")
+            for name in [name for name, lines in ranges.items() if not together & set(lines)]:
+                where, text = places(name)
+                check(where & set(ranges[name]),
+                      f"{' '.join(map(str, command))}\nMISTAKE_{name}: no error there:\n{text}")
 
 
 def functions(program, *flags):

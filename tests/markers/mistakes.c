@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mistakes.c - what must not compile, with KYMO_DISABLE as without it. check_header compiles it
- * once as it is, which must go well, and once for each MISTAKE_name with that defined.
+ * as it is, which must go well, and with each MISTAKE_name defined: an error has to lie there.
+ * No two have a name in common, since most are compiled together.
  */
 #include "kymo/marker.h"
 
@@ -154,9 +155,9 @@ past:
 #endif
 #ifdef MISTAKE_goto_past_a_label
     if (n == 5)
-        goto past;
+        goto behind;
     KYMO_LABEL_SCOPE("key", n);
-past:
+behind:
     n++;
 #endif
     return pointer != NULL;
