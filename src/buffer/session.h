@@ -378,6 +378,7 @@ struct kymo_session {
     uint64_t python_runtime;                 /* _PyRuntime */
     uint64_t python_code_type;               /* PyCode_Type */
     uint64_t python_tid_offset;              /* of the tid from pthread_self(); 0: not known */
+    uint32_t tracer;                         /* enum kymo_tracer */
     /* Written by the recorder, of one that was loaded later; then the program reads it. */
     uint32_t python_came; /* 1: the next is whole */
     struct kymo_python python_late;
@@ -389,6 +390,13 @@ struct kymo_session {
         uint64_t lo, hi;
     } own[4];
     struct kymo_allocator_words allocator_words;
+};
+
+/* Whether something in the process traces calls. */
+enum kymo_tracer {
+    KYMO_TRACER_NONE = 0,
+    KYMO_TRACER_CAME = 1,
+    KYMO_TRACER_OF_OTHER_VERSION = 2, /* it was refused */
 };
 
 /* Who answers malloc. */

@@ -328,7 +328,12 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         .name_thread = trace_name_thread,
     };
     struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
-    if (!p || abi != KYMO_TRACE_ABI)
+    if (!p)
+        return NULL;
+    int is_ours = abi == KYMO_TRACE_ABI;
+    kymo_store_relaxed(&p->session->tracer,
+                       is_ours ? KYMO_TRACER_CAME + 0u : KYMO_TRACER_OF_OTHER_VERSION + 0u);
+    if (!is_ours)
         return NULL;
     /* Set again by each caller: of one recording it never changes. */
     calls.epoch = &p->mark_epoch;

@@ -309,6 +309,11 @@ uint32_t kymo_host_unread_python(const kymo_host *h, int *is_free_threaded)
     return h->session->python_read ? 0 : h->session->python;
 }
 
+uint32_t kymo_host_tracer(const kymo_host *h)
+{
+    return kymo_load_relaxed(&h->session->tracer);
+}
+
 int kymo_host_is_attached(const kymo_host *h)
 {
     return kymo_load_acquire(&h->session->attached) != 0;

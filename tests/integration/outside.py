@@ -204,15 +204,17 @@ def functions_of(recording):
 
 
 def check_family(argv):
-    """Every process of the tree is found, and has the function that it ran, but for the daemon: its parent is gone
-    before it was found. One that the recorder found late has less; a busy machine may hide one until its end."""
+    """Every process of the tree is found, and has the function that it ran, but for the daemon: its parent may be
+    gone before it was found, and nobody waits for it, so that its time is not in the sum of all. One that the
+    recorder found late has less; a busy machine may hide one until its end."""
     for _ in range(5):
         recording, report = record_outside(argv)
         check(recording.result.status == 3, f"{recording.result.status}: {recording.result.stderr}")
         truth = functions_of(recording)
         check(len(truth) == 8, f"{truth}")
-        del truth["burn_daemon"]
-        check(report.total_s <= recording.cpu_s * 1.001 + 0.001, "there is more than the programs used")
+        daemon_s = truth.pop("burn_daemon") * 1.02 + 0.03
+        most_s = recording.cpu_s * 1.001 + 0.001 + (daemon_s if report.inclusive_s("burn_daemon") else 0)
+        check(report.total_s <= most_s, "there is more than the programs used")
         lacking = {name: seconds for name, seconds in truth.items() if report.inclusive_s(name) < 0.9 * seconds - 0.03}
         more = {name: seconds for name, seconds in truth.items()
                 if report.inclusive_s(name) > seconds * 1.02 + 0.03}

@@ -123,6 +123,28 @@ def period(interpreter):
         check(seen_ns == true_ns, f"{options}, {env}: {seen_ns} ns")
 
 
+# As an older package asks for it.
+OLD_TRACER = """
+import ctypes
+attach = ctypes.CDLL(None).kymo_trace_attach
+attach.restype = ctypes.c_void_p
+assert attach(1) is None
+"""
+
+
+def untraced(interpreter):
+    """A recording without the calls that were asked for says why."""
+    for code, why in (("pass", "no Python ran that has the package kymo"), (OLD_TRACER, "of another version")):
+        recording = record_traced([interpreter.path, "-c", code])
+        check(recording.result.status == 0, recording.result.stderr)
+        out = run([KYMO, "report", recording.path])
+        text = " ".join((out.stdout + out.stderr).split())
+        check(why in text, text)
+    traced = record_traced([package_for(interpreter), "-c", "pass"])
+    out = run([KYMO, "report", traced.path])
+    check("package kymo" not in out.stdout + out.stderr, out.stdout + out.stderr)
+
+
 for interpreter in INTERPRETERS:
     add_case(f"counts.{interpreter.name}", counts, interpreter)
 for interpreter in one_of_each_version(INTERPRETERS, checked=True):
@@ -131,4 +153,5 @@ for interpreter in one_of_each_version(INTERPRETERS, checked=True):
 for interpreter in some_of(INTERPRETERS)[:1]:
     add_case(f"quality.{interpreter.name}", quality, interpreter)
     add_case(f"period.{interpreter.name}", period, interpreter)
+    add_case(f"untraced.{interpreter.name}", untraced, interpreter)
 main()

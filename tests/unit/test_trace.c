@@ -411,7 +411,9 @@ static void other_threads_end_with_the_turn(void **state)
 static void other_versions_and_processes_get_nothing(void **state)
 {
     (void)state;
+    assert_int_equal(kymo_process_state->session->tracer, KYMO_TRACER_CAME);
     assert_null(kymo_trace_begin(KYMO_TRACE_ABI + 1));
+    assert_int_equal(kymo_process_state->session->tracer, KYMO_TRACER_OF_OTHER_VERSION);
     assert_int_equal(calls->is_wanted(KYMO_TRACE_PYTHON), 1);
     assert_int_equal(calls->is_wanted(99), 0);
     kymo_process_state->session->flags = 0;
