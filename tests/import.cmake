@@ -18,6 +18,7 @@ if(NOT KYMO_SANITIZE)
             jfr_keys_in_no_order jfr_description jfr_deep_stacks jfr_threads jfr_blocks jfr_labels)
         add_test(NAME import.hostile.${file}
             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/import/hostile.py $<TARGET_FILE:kymo> ${file})
-        set_tests_properties(import.hostile.${file} PROPERTIES TIMEOUT ${KYMO_HANGS_S} RESOURCE_LOCK hostile_files)
+        set_tests_properties(import.hostile.${file} PROPERTIES TIMEOUT ${KYMO_HANGS_S} RESOURCE_LOCK hostile_files
+            COST 500)
     endforeach()
 endif()

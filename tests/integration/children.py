@@ -84,7 +84,7 @@ def forks(engine, preload):
 
 for name in engines():
     add_case(f"forks.{name}", forks, name, None)
-    add_case(f"forks.jemalloc.{name}", forks, name, JEMALLOC)
+add_case("forks.jemalloc", forks, "auto", JEMALLOC)
 
 
 @case
