@@ -111,23 +111,33 @@ TRACER_INLINE void tracer_leave_code(struct tracer *t, PyCodeObject *code, uint3
 
 /* ---- calls of others ---- */
 
-TRACER_INLINE void tracer_enter_native(struct tracer *t, PyObject *callable, PyCodeObject *caller)
+TRACER_INLINE int tracer_put_native(const struct tracer *t, PyObject *callable)
 {
     const PyMethodDef *method = tracer_method_of(callable);
     const struct tracer_native *n = tracer_native_place(t, method);
     uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
-    if (TRACER_UNLIKELY(t->options.filters) || TRACER_UNLIKELY(!n) ||
-        TRACER_UNLIKELY(n->method != method) || TRACER_UNLIKELY(n->name != method->ml_name) ||
-        TRACER_UNLIKELY(n->number >> 32 != epoch) ||
-        TRACER_UNLIKELY(!tracer_put(KYMO_TRACE_CALL, (uint32_t)n->number)))
+    return !TRACER_UNLIKELY(t->options.filters) && !TRACER_UNLIKELY(!n) &&
+           !TRACER_UNLIKELY(n->method != method) && !TRACER_UNLIKELY(n->name != method->ml_name) &&
+           !TRACER_UNLIKELY(n->number >> 32 != epoch) &&
+           tracer_put(KYMO_TRACE_CALL, (uint32_t)n->number);
+}
+
+TRACER_INLINE int tracer_put_native_end(const struct tracer *t, uint32_t kind)
+{
+    return !TRACER_UNLIKELY(t->options.filters) &&
+           !TRACER_UNLIKELY(!__atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED)) &&
+           tracer_put(kind, 0);
+}
+
+TRACER_INLINE void tracer_enter_native(struct tracer *t, PyObject *callable, PyCodeObject *caller)
+{
+    if (TRACER_UNLIKELY(!tracer_put_native(t, callable)))
         tracer_enter_native_slowly(t, callable, caller);
 }
 
 TRACER_INLINE void tracer_leave_native(struct tracer *t, PyCodeObject *caller, uint32_t kind)
 {
-    if (TRACER_UNLIKELY(t->options.filters) ||
-        TRACER_UNLIKELY(!__atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED)) ||
-        TRACER_UNLIKELY(!tracer_put(kind, 0)))
+    if (TRACER_UNLIKELY(!tracer_put_native_end(t, kind)))
         tracer_leave_native_slowly(t, caller, kind);
 }
 

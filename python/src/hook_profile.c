@@ -15,10 +15,12 @@
 
 #include <frameobject.h>
 
+#define GENERATORS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
+
 /* Whether a generator's frame goes on, and does not begin. */
 static int goes_on(PyFrameObject *frame, const PyCodeObject *code)
 {
-    if (!(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)))
+    if (!(code->co_flags & GENERATORS))
         return 0;
 #if PY_VERSION_HEX >= 0x030b0000
     /* RETURN_GENERATOR and POP_TOP have run before the first RESUME. */
@@ -84,7 +86,78 @@ static int call_theirs(struct tracer *t, PyObject *theirs, PyFrameObject *frame,
  * sys.setprofile would have no return event: CPython has one only for calls that it told of. */
 static _Thread_local int is_setting __attribute__((tls_model("initial-exec")));
 
-static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
+/* ---- the code of a frame, without a call and a reference ---- */
+
+#if PY_VERSION_HEX >= 0x030b0000
+/* As 3.11 has them. */
+struct inner_frame {
+    PyObject *function, *globals, *builtins, *locals;
+    PyCodeObject *code;
+};
+
+struct outer_frame {
+    PyObject_HEAD PyFrameObject *back;
+    const struct inner_frame *inner;
+};
+
+/* Whether this build has them so. */
+static int reads_frames;
+
+TRACER_INLINE const PyCodeObject *code_of(const PyFrameObject *frame)
+{
+    return ((const struct outer_frame *)frame)->inner->code;
+}
+
+static void look_at_frames(void)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    reads_frames = code && code_of(frame) == code;
+    Py_XDECREF(code);
+    Py_XDECREF(frame);
+}
+#else
+enum { reads_frames = 1 };
+
+TRACER_INLINE const PyCodeObject *code_of(const PyFrameObject *frame)
+{
+    return frame->f_code;
+}
+
+static void look_at_frames(void)
+{
+}
+#endif
+
+TRACER_INLINE int is_traced_native(const struct tracer *t, PyObject *arg)
+{
+    return t->options.natives && arg && tracer_is_native(arg);
+}
+
+/* ---- events ---- */
+
+/* Puts what most events are, or leaves it out. Returns 0 if it did nothing. */
+TRACER_INLINE int put_event(const struct tracer *t, const PyFrameObject *frame, int what,
+                            PyObject *arg)
+{
+    switch (what) {
+    case PyTrace_CALL:
+        return !(code_of(frame)->co_flags & GENERATORS) &&
+               tracer_put_code(t, code_of(frame), KYMO_TRACE_CALL);
+    case PyTrace_RETURN:
+        return arg && tracer_put_code(t, code_of(frame), KYMO_TRACE_RETURN);
+    case PyTrace_C_CALL:
+        return !is_traced_native(t, arg) || tracer_put_native(t, arg);
+    case PyTrace_C_RETURN:
+        return !is_traced_native(t, arg) || tracer_put_native_end(t, KYMO_TRACE_RETURN);
+    default:
+        return 0;
+    }
+}
+
+/* Any event. */
+static __attribute__((noinline)) int on_profile_slowly(PyObject *theirs, PyFrameObject *frame,
+                                                       int what, PyObject *arg)
 {
     struct tracer *t = tracer_running();
     /* The last objects of an interpreter may run code when its tracer is gone. */
@@ -93,7 +166,7 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
     int is_code = what == PyTrace_CALL || what == PyTrace_RETURN;
     /* Of native calls it is the caller's, for which filters ask. */
     PyCodeObject *code = is_code || t->options.filters ? PyFrame_GetCode(frame) : NULL;
-    int is_native = !is_code && t->options.natives && arg && tracer_is_native(arg);
+    int is_native = !is_code && is_traced_native(t, arg);
     switch (what) {
     case PyTrace_CALL:
         if (t->has_given_way)
@@ -122,6 +195,15 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
     int is_untold = is_setting && what == PyTrace_C_RETURN && arg == t->our_set;
     is_setting = 0;
     return theirs && !is_untold ? call_theirs(t, theirs, frame, what, arg) : 0;
+}
+
+static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
+{
+    const struct tracer *t = tracer_all;
+    int is_plain = t && !t->next && !theirs && !is_setting && !t->has_given_way && reads_frames;
+    if (!TRACER_UNLIKELY(!is_plain) && put_event(t, frame, what, arg))
+        return 0;
+    return on_profile_slowly(theirs, frame, what, arg);
 }
 
 /* ---- threads that begin ---- */
@@ -306,6 +388,7 @@ int tracer_hook(struct tracer *t)
 {
     if (!t->real_start && (follow_threads(t) < 0 || follow_profilers(t) < 0))
         return -1;
+    look_at_frames();
     t->is_hooked = 1;
     return hook_all(t) < 0 ? -1 : PySys_SetObject("setprofile", t->our_set);
 }

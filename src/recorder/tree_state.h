@@ -107,7 +107,7 @@ struct kymo_tree {
     int python_told;
     int tracers_came;              /* to any image */
     int tracers_of_other_versions; /* likewise, and were refused */
-    int has_relatives; /* an ended image had relatives */
+    int has_relatives;             /* an ended image had relatives */
     int stopped;
     uint32_t next_process;
     uint32_t next_thread;
