@@ -40,3 +40,5 @@ kymo_unit_test(ingest_calls kymo_profile)
 kymo_mark_test(trace)
 target_sources(test_trace PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/trace.c
                ${CMAKE_SOURCE_DIR}/src/recording/recording_calls.c)
+# With what headers have inline.
+set_source_files_properties(unit/test_drain_calls.c unit/test_trace.c PROPERTIES COMPILE_OPTIONS -O2)

@@ -15,6 +15,9 @@ kymo_unit_test(wall_find kymo_recorder kymo_unwind)
 kymo_unit_test(remote_frames kymo_recorder kymo_unwind)
 kymo_unit_test(remote_python kymo_recorder kymo_unwind)
 kymo_unit_test(wall_stacks kymo_recorder kymo_unwind ${CMAKE_DL_LIBS})
+# Their own frames are walked.
+set_source_files_properties(unit/test_wall_find.c unit/test_wall_stacks.c unit/test_remote_frames.c
+    PROPERTIES COMPILE_OPTIONS -O2)
 # The file, and what it counts with: who moved and where threads wait, the test says.
 kymo_unit_test(wall kymo_base)
 target_sources(test_wall PRIVATE ${CMAKE_SOURCE_DIR}/src/observe/wall.c

@@ -30,7 +30,7 @@
 #include "unwind/python_walk.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 16u
+#define KYMO_SESSION_LAYOUT 17u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -378,7 +378,7 @@ struct kymo_session {
     uint64_t python_runtime;                 /* _PyRuntime */
     uint64_t python_code_type;               /* PyCode_Type */
     uint64_t python_tid_offset;              /* of the tid from pthread_self(); 0: not known */
-    uint32_t tracer;                         /* enum kymo_tracer */
+    uint32_t tracer;                         /* enum kymo_tracer; any of its threads */
     /* Written by the recorder, of one that was loaded later; then the program reads it. */
     uint32_t python_came; /* 1: the next is whole */
     struct kymo_python python_late;
@@ -392,11 +392,10 @@ struct kymo_session {
     struct kymo_allocator_words allocator_words;
 };
 
-/* Whether something in the process traces calls. */
+/* Of what in the process traces calls; bits. */
 enum kymo_tracer {
-    KYMO_TRACER_NONE = 0,
-    KYMO_TRACER_CAME = 1,
-    KYMO_TRACER_OF_OTHER_VERSION = 2, /* it was refused */
+    KYMO_TRACER_CAME = 1,             /* a thread is traced, or was */
+    KYMO_TRACER_OF_OTHER_VERSION = 2, /* one was refused */
 };
 
 /* Who answers malloc. */

@@ -199,6 +199,13 @@ static int trace_event(uint32_t kind, uint32_t function)
 
 /* ---- beginning and end ---- */
 
+static void note_tracer(const struct kymo_capture_process *p, uint32_t bit)
+{
+    uint32_t before = kymo_load_relaxed(&p->session->tracer);
+    if (!(before & bit))
+        kymo_store_relaxed(&p->session->tracer, before | bit);
+}
+
 static struct kymo_trace_place *trace_begin(void)
 {
     /* First: where another recording begins meanwhile, this is none of its turns. */
@@ -213,6 +220,7 @@ static struct kymo_trace_place *trace_begin(void)
     t->calls_missing = 0;
     kymo_trace_place = (struct kymo_trace_place){.turn = turn, .other_clock = t->other_clock};
     t->traced_in = turn;
+    note_tracer(t->process, KYMO_TRACER_CAME);
     return &kymo_trace_place;
 }
 
@@ -328,12 +336,9 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         .name_thread = trace_name_thread,
     };
     struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
-    if (!p)
-        return NULL;
-    int is_ours = abi == KYMO_TRACE_ABI;
-    kymo_store_relaxed(&p->session->tracer,
-                       is_ours ? KYMO_TRACER_CAME + 0u : KYMO_TRACER_OF_OTHER_VERSION + 0u);
-    if (!is_ours)
+    if (p && abi != KYMO_TRACE_ABI && p->session) /* a forked child may have none yet */
+        note_tracer(p, KYMO_TRACER_OF_OTHER_VERSION);
+    if (!p || abi != KYMO_TRACE_ABI)
         return NULL;
     /* Set again by each caller: of one recording it never changes. */
     calls.epoch = &p->mark_epoch;

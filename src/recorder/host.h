@@ -127,7 +127,7 @@ void kymo_host_attached(kymo_host *host, uint64_t main_cpu_before, uint64_t star
 /* The minor version of a CPython 3 in it whose frames cannot be read, and whether it is a build
  * without the GIL; 0: there is none. */
 uint32_t kymo_host_unread_python(const kymo_host *host, int *is_free_threaded);
-/* Whether something in it traces calls: enum kymo_tracer, if the process says nothing else. */
+/* Of what traced calls in it: bits of enum kymo_tracer, if the process says nothing else. */
 uint32_t kymo_host_tracer(const kymo_host *host);
 /* Whether its main thread has taken a slot. Then that is filled. */
 int kymo_host_is_attached(const kymo_host *host);

@@ -39,9 +39,7 @@ void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
 static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint64_t main_cpu_ns,
                             int is_followed)
 {
-    uint32_t tracer = kymo_host_tracer(image->host);
-    image->tree->tracers_came |= tracer == KYMO_TRACER_CAME;
-    image->tree->tracers_of_other_versions |= tracer == KYMO_TRACER_OF_OTHER_VERSION;
+    image->tree->tracers |= kymo_host_tracer(image->host);
     KYMO_TRY(kymo_tree_keep_categories(image->tree, image->host));
     KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, is_followed));
     if (image->process == 0)
@@ -182,16 +180,17 @@ void kymo_tree_stop(kymo_tree *t)
     }
 }
 
-/* Calls were asked for: why there may be none. */
+/* Calls were asked for: why there may be none. A program that ran already traces itself, or not. */
 static kymo_err tell_tracers(kymo_tree *t, uint64_t end_ns)
 {
     const char *text = NULL;
-    if (t->tracers_of_other_versions)
+    if (t->tracers & KYMO_TRACER_OF_OTHER_VERSION)
         text = "a Python is not traced: its package kymo is of another version than this kymo; "
                "install it again with the pip of that interpreter";
-    else if (!t->tracers_came && t->recorded)
-        text = "no calls were traced: no Python ran that has the package kymo (install it with the "
-               "pip of that interpreter; python -S does not look for it)";
+    else if (!(t->tracers & KYMO_TRACER_CAME) && t->recorded && !t->watches_program)
+        text = "no calls were traced: each Python that ran lacks the package kymo (install it with "
+               "the pip of that interpreter), or was told not to trace (-S, an environment of its "
+               "own, KYMO_TRACE_PYTHON=off)";
     kymo_event_note e = {end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
     return text ? t->config.events->note(t->config.events_context, &e) : KYMO_OK;
 }

@@ -105,9 +105,8 @@ struct kymo_tree {
     int watches_program; /* it is not our child */
     int foreign_told;
     int python_told;
-    int tracers_came;              /* to any image */
-    int tracers_of_other_versions; /* likewise, and were refused */
-    int has_relatives;             /* an ended image had relatives */
+    uint32_t tracers;  /* bits of enum kymo_tracer, of all images that have ended */
+    int has_relatives; /* an ended image had relatives */
     int stopped;
     uint32_t next_process;
     uint32_t next_thread;

@@ -46,7 +46,7 @@ def lateness(truth):
     return max(0.03, a / (a + b) - (a - LATE_S) / (a + b - LATE_S))
 
 
-def judge(way, recording, seen):
+def judge(way, recording, seen, cpus):
     """Returns what is wrong; seen: a list that the waits and those that saw EINTR are added to."""
     result = recording.result
     check(result.status == 0, f"status {result.status}: {result.stderr}")
@@ -62,7 +62,7 @@ def judge(way, recording, seen):
         samples = as_many(s.cpu_ns for s in recording.firefox().all_samples())
         dispatched = report.quality["engine"] == "dispatch"
         late = lateness(truth) if dispatched else 0
-        figures["in the wait"] = (waiting, 0, max(0.02, by_chance(0.02, samples)) + 0.03 * dispatched)
+        figures["in the wait"] = (waiting, 0, max(0.02, by_chance(0.02, samples)) + 0.03 * (dispatched and cpus > 1))
         for name, cpu in (("burn_a", truth["cpu_a"]), ("burn_b", truth["cpu_b"])):
             share = cpu / (truth["cpu_a"] + truth["cpu_b"])
             figures[name] = (report.inclusive_s(name) / work_s, share,
@@ -109,7 +109,7 @@ def side_by_side(ways, engine, cpus, duty, seen):
         seconds *= 2
         say(f"few waits, once more for {seconds:g} s")
         recordings = record_ways(ways, engine, cpus, duty, seconds)
-    return [what for way, recording in zip(ways, recordings) for what in judge(way, recording, seen)]
+    return [what for way, recording in zip(ways, recordings) for what in judge(way, recording, seen, cpus)]
 
 
 def record_ways(ways, engine, cpus, duty, seconds):

@@ -207,10 +207,23 @@ def recorded(interpreter):
     check(sum(leaves(recording.path).values()) == 50, "leaves")
 
 
+def unrecorded_child(interpreter):
+    """A forked child that is not recorded, and asks to be traced: it is not."""
+    path = folder() / "program.py"
+    path.write_text(WORK + """
+pid = os.fork()
+if pid == 0:
+    os._exit(7 if not kymo.start() else 8)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+""")
+    recording = record([package_for(interpreter), path], options=["--children=no"], env=ENVIRONMENT)
+    check(recording.result.stdout == "7\n", f"{recording.result.stdout} {recording.result.stderr}")
+
+
 for tested in one_of_each_kind(INTERPRETERS, checked=True):
     for tried in (counts, again):
         add_case(f"{tried.__name__}.{tested.name}", tried, tested)
 for tested in some_of(INTERPRETERS):
-    for tried in (formats, ends, killed, forks, refused, recorded, agents):
+    for tried in (formats, ends, killed, forks, unrecorded_child, refused, recorded, agents):
         add_case(f"{tried.__name__}.{tested.name}", tried, tested)
 main()

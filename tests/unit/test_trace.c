@@ -411,9 +411,17 @@ static void other_threads_end_with_the_turn(void **state)
 static void other_versions_and_processes_get_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(kymo_process_state->session->tracer, KYMO_TRACER_CAME);
+    struct kymo_session *session = kymo_process_state->session;
+    assert_int_equal(session->tracer, 0);
     assert_null(kymo_trace_begin(KYMO_TRACE_ABI + 1));
-    assert_int_equal(kymo_process_state->session->tracer, KYMO_TRACER_OF_OTHER_VERSION);
+    assert_int_equal(session->tracer, KYMO_TRACER_OF_OTHER_VERSION);
+    assert_int_equal(begin(), 1);
+    assert_int_equal(session->tracer, KYMO_TRACER_OF_OTHER_VERSION | KYMO_TRACER_CAME);
+    /* In a forked child the state is wiped. */
+    kymo_process_state->session = NULL;
+    assert_non_null(kymo_trace_begin(KYMO_TRACE_ABI));
+    assert_null(kymo_trace_begin(KYMO_TRACE_ABI + 1));
+    kymo_process_state->session = session;
     assert_int_equal(calls->is_wanted(KYMO_TRACE_PYTHON), 1);
     assert_int_equal(calls->is_wanted(99), 0);
     kymo_process_state->session->flags = 0;
