@@ -139,6 +139,14 @@ static kymo_err take_calls(void *ctx, const kymo_event_calls *e)
 /* For the report alone. */
 static const kymo_event_handler no_events = {.calls = take_calls};
 
+/* Each file is read thousands of times. Under a sanitizer, ten times as slow, not each byte is
+ * tried in each way: what is told of it does not depend on the build. */
+#ifdef __SANITIZE_ADDRESS__
+enum { IS_SLOW = 1 };
+#else
+enum { IS_SLOW = 0 };
+#endif
+
 static void cut_at_each_byte(unsigned flags)
 {
     kymo_bytes file = sample_file(flags);
@@ -174,10 +182,12 @@ static void cut_at_each_byte(unsigned flags)
                 assert_memory_equal(text.data, whole.data, text.len);
             }
             assert_int_equal(report.events, events);
-            assert_int_equal(kymo_recording_read_memory(part, cut, KYMO_RECORDING_STRICT,
-                                                        &no_events, NULL, NULL, &detail),
-                             KYMO_E_TRUNCATED);
-            assert_int_equal(detail.position, cut);
+            if (!IS_SLOW || cut % 4 == 0) {
+                assert_int_equal(kymo_recording_read_memory(part, cut, KYMO_RECORDING_STRICT,
+                                                            &no_events, NULL, NULL, &detail),
+                                 KYMO_E_TRUNCATED);
+                assert_int_equal(detail.position, cut);
+            }
         }
         kymo_str_deinit(&text);
         free(part);
@@ -216,9 +226,11 @@ static void flip_each_byte(unsigned flags)
             assert_int_equal(detail.code, err);
             assert_true(detail.message[0] != '\0');
         }
-        assert_int_not_equal(kymo_recording_read_memory(file.data, file.len, KYMO_RECORDING_STRICT,
-                                                        &no_events, NULL, NULL, NULL),
-                             KYMO_OK);
+        if (!IS_SLOW || i % 4 == 0)
+            assert_int_not_equal(kymo_recording_read_memory(file.data, file.len,
+                                                            KYMO_RECORDING_STRICT, &no_events, NULL,
+                                                            NULL, NULL),
+                                 KYMO_OK);
         file.data[i] ^= bit;
     }
     kymo_bytes_deinit(&file);
@@ -242,7 +254,7 @@ static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
     for (size_t b = 0; b < chunks; b++) {
         for (size_t i = starts[b]; i < starts[b + 1]; i++) {
             static const unsigned char masks[] = {0x01, 0x80, 0xff};
-            for (size_t m = 0; m < sizeof masks; m++) {
+            for (size_t m = IS_SLOW ? i % 3 : 0; m < sizeof masks; m += IS_SLOW ? 3 : 1) {
                 unsigned char *copy = malloc(file.len);
                 kymo_bytes changed = {.data = copy, .len = file.len};
                 memcpy(copy, file.data, file.len);
