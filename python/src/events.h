@@ -116,17 +116,15 @@ TRACER_INLINE int tracer_put_native(const struct tracer *t, PyObject *callable)
     const PyMethodDef *method = tracer_method_of(callable);
     const struct tracer_native *n = tracer_native_place(t, method);
     uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
-    return !TRACER_UNLIKELY(t->options.filters) && !TRACER_UNLIKELY(!n) &&
-           !TRACER_UNLIKELY(n->method != method) && !TRACER_UNLIKELY(n->name != method->ml_name) &&
-           !TRACER_UNLIKELY(n->number >> 32 != epoch) &&
-           tracer_put(KYMO_TRACE_CALL, (uint32_t)n->number);
+    int is_known = !t->options.filters && n && n->method == method && n->name == method->ml_name &&
+                   n->number >> 32 == epoch;
+    return !TRACER_UNLIKELY(!is_known) && tracer_put(KYMO_TRACE_CALL, (uint32_t)n->number);
 }
 
 TRACER_INLINE int tracer_put_native_end(const struct tracer *t, uint32_t kind)
 {
-    return !TRACER_UNLIKELY(t->options.filters) &&
-           !TRACER_UNLIKELY(!__atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED)) &&
-           tracer_put(kind, 0);
+    int is_recorded = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED) != 0;
+    return !TRACER_UNLIKELY(t->options.filters || !is_recorded) && tracer_put(kind, 0);
 }
 
 TRACER_INLINE void tracer_enter_native(struct tracer *t, PyObject *callable, PyCodeObject *caller)

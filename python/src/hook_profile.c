@@ -201,9 +201,9 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
 {
     const struct tracer *t = tracer_all;
     int is_plain = t && !t->next && !theirs && !is_setting && !t->has_given_way && reads_frames;
-    if (!TRACER_UNLIKELY(!is_plain) && put_event(t, frame, what, arg))
-        return 0;
-    return on_profile_slowly(theirs, frame, what, arg);
+    if (TRACER_UNLIKELY(!is_plain) || !put_event(t, frame, what, arg))
+        return on_profile_slowly(theirs, frame, what, arg);
+    return 0;
 }
 
 /* ---- threads that begin ---- */

@@ -336,10 +336,13 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         .name_thread = trace_name_thread,
     };
     struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
-    if (p && abi != KYMO_TRACE_ABI && p->session) /* a forked child may have none yet */
-        note_tracer(p, KYMO_TRACER_OF_OTHER_VERSION);
-    if (!p || abi != KYMO_TRACE_ABI)
+    if (!p)
         return NULL;
+    if (abi != KYMO_TRACE_ABI) {
+        if (p->session) /* a forked child may have none yet */
+            note_tracer(p, KYMO_TRACER_OF_OTHER_VERSION);
+        return NULL;
+    }
     /* Set again by each caller: of one recording it never changes. */
     calls.epoch = &p->mark_epoch;
     return &calls;

@@ -11,8 +11,8 @@ another thread is to run, so that the dispatcher finds the loop there more often
 It also gets on the loop's CPU a little after its tick, and what the loop does first after it woke has
 that much less than its share: LATE_S is allowed, and three points, since on a busy machine it is later
 still. Where a signal to another CPU takes long, it finds the loop on its way into the wait or out of it,
-up to 4 % of the samples in a virtual machine; three points are allowed for it, too. A share of few samples is off by chance: by no more
-than three standard deviations. With timers, which the kernel looks at in its tick only, shares are not
+up to 4 % of the samples in a virtual machine; three points are allowed for it, too. A share of few
+samples is off by chance: by no more than three standard deviations. With timers, which the kernel looks at in its tick only, shares are not
 judged: waits that end with the tick (recv's time-out does) keep the work out of its sight. What is
 judged of them is that they disturb nothing, and that their weights add up to the CPU time, or, where
 no tick saw the thread at all, that the report says that all of it is unsampled.

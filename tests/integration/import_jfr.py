@@ -20,6 +20,7 @@ from kymotest import KYMO, WORKLOADS, Recording, add_case, case, check, folder, 
 
 # For tools that end at once: their virtual machine takes half of the CPU time.
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+QUICK_TOOL = [f"-J{option}" for option in QUICK]
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "JfrShares.java"
 
 
@@ -125,7 +126,7 @@ def compiled():
         if not shutil.which(tool):
             skip(f"there is no {tool} of a JDK: tools/install-deps test installs one")
     cwd = folder()
-    subprocess.run(["javac", *(f"-J{option}" for option in QUICK), "-d", cwd, SOURCE], check=True)
+    subprocess.run(["javac", *QUICK_TOOL, "-d", cwd, SOURCE], check=True)
     return cwd
 
 
@@ -142,7 +143,7 @@ def run_java(cwd, *options):
 
 
 def printed(path, *types):
-    out = run(["jfr", *(f"-J{option}" for option in QUICK), "print", "--json", "--stack-depth", "100000", "--events", ",".join(types), path])
+    out = run(["jfr", *QUICK_TOOL, "print", "--json", "--stack-depth", "100000", "--events", ",".join(types), path])
     check(out.status == 0, f"jfr print: status {out.status}: {out.stderr or out.stdout}")
     return [e["values"] for e in json.loads(out.stdout)["recording"]["events"]]
 

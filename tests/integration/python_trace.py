@@ -132,18 +132,18 @@ assert attach(1) is None
 """
 
 
+def report_text(recording):
+    check(recording.result.status == 0, recording.result.stderr)
+    out = run([KYMO, "report", recording.path])
+    return " ".join((out.stdout + out.stderr).split())
+
+
 def untraced(interpreter):
     """A recording without the calls that were asked for says why."""
     for code, why in (("pass", "each Python that ran lacks the package kymo"), (OLD_TRACER, "of another version")):
-        recording = record_traced([interpreter.path, "-c", code])
-        check(recording.result.status == 0, recording.result.stderr)
-        out = run([KYMO, "report", recording.path])
-        text = " ".join((out.stdout + out.stderr).split())
+        text = report_text(record_traced([interpreter.path, "-c", code]))
         check(why in text, text)
-    traced = record_traced([package_for(interpreter), "-c", "pass"])
-    check(traced.result.status == 0, traced.result.stderr)
-    out = run([KYMO, "report", traced.path])
-    text = " ".join((out.stdout + out.stderr).split())
+    text = report_text(record_traced([package_for(interpreter), "-c", "pass"]))
     check("traced:" not in text and "of another version" not in text, text)
 
 

@@ -130,20 +130,23 @@ def measure(bench, version, path):
                    "tree", "bytes an event", "lost"])
     for load in LOADS:
         events = counts[load]
-        base, hook, floor = runs[load, "none"], runs[load, "hook"], runs[load, "records"]
+
+        def over(ours, its, middle=median, events=events):
+            return (middle([r.own_s for r in ours]) - middle([r.own_s for r in its])) * 1e9 / events
+
         for way in has:
+            # Of the same rounds.
+            step = 1 if way in OURS else ROUNDS_OF_A_PEER
+            base, hook, floor = (runs[load, of][::step] for of in ("none", "hook", "records"))
             these = runs[load, way]
             own = median([r.own_s for r in these])
             ratio = Ratio([r.own_s for r in these], [r.own_s for r in base])
             tree = Ratio([r.cpu_s for r in these], [r.cpu_s for r in base])
-
-            def over(of, middle=median, these=these):
-                same = of[::ROUNDS_OF_A_PEER] if len(these) < len(of) else of  # of the same rounds
-                return (middle([r.own_s for r in these]) - middle([r.own_s for r in same])) * 1e9 / events
             size = median([r.size for r in these])
             table.row(f"{load}, {'untraced' if way == 'none' else way}", f"{own * 1e3:.1f}", times(ratio.median),
-                      f"{100 * ratio.spread:.0f} %", "" if way == "none" else f"{over(base):.1f}",
-                      *(["", ""] if way in ("none", "hook") else [f"{over(hook):.1f}", f"{over(hook, min):.1f}"]),
+                      f"{100 * ratio.spread:.0f} %", "" if way == "none" else f"{over(these, base):.1f}",
+                      *(["", ""] if way in ("none", "hook") else [f"{over(these, hook):.1f}",
+                                                                  f"{over(these, hook, min):.1f}"]),
                       f"{median([r.cpu_s for r in these]) * 1e3:.0f}", times(tree.median),
                       f"{size / events:.1f}" if size and way != "cprofile" else "",
                       str(sum(r.lost for r in these)) if way == "kymo" else "")
@@ -151,10 +154,8 @@ def measure(bench, version, path):
                 # What reading the clock takes differs from machine to machine: 6 to 21 ns.
                 for beside, of in (("the empty hook", hook), ("a hook that writes the clock", floor)):
                     bench.results.budget(
-                        f"{name}, {load}: an event over {beside}, ns", over(of), 10.0, lambda x: f"{x:.1f} ns",
-                        spread=ratio.spread,
-                        interval=interval(lambda ours, its: (median(ours) - median(its)) * 1e9 / events,
-                                          [r.own_s for r in these], [r.own_s for r in of]))
+                        f"{name}, {load}: an event over {beside}, ns", over(these, of), 10.0,
+                        lambda x: f"{x:.1f} ns", spread=ratio.spread, interval=interval(over, these, of))
                 for beside, of, limit in (("the empty hook's", hook, 1.3),
                                           ("that of a hook that writes the clock", floor, 1.4)):
                     hooked = Ratio([r.cpu_s for r in these], [r.cpu_s for r in of])
