@@ -30,7 +30,7 @@
 #include "unwind/python_walk.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 17u
+#define KYMO_SESSION_LAYOUT 18u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -61,10 +61,6 @@ enum kymo_session_flags {
     KYMO_SESSION_TRACE_PYTHON = 1u << 3, /* Python's calls are traced */
     KYMO_SESSION_COPIES = 1u << 4,       /* a thread may be sampled without a signal */
 };
-
-/* A thread's samples by its handler after which the recorder looks whether it can do without: a
- * ring for a process that ends soon costs more than it saves. */
-#define KYMO_SAMPLES_UNTIL_COPIES 8u
 
 /* Whether any thread may be sampled without a signal. */
 enum kymo_handlers_wanted {
@@ -352,10 +348,12 @@ struct kymo_session {
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */
     uint32_t depot_epoch;                            /* depot (epoch & 1) takes new stacks */
     uint32_t stopped;                                /* 1: capture no more */
-    uint32_t signal_done;    /* the last signal_now that all of its events follow */
-    uint32_t recorded_as;    /* the process's number in the recording + 1; 0: it has none yet */
-    uint32_t handlers_given; /* 1: as handlers_wanted wants it; release */
-    uint32_t pauses;         /* counts the beginnings and ends of pauses: odd in a pause */
+    uint32_t signal_done;     /* the last signal_now that all of its events follow */
+    uint32_t recorded_as;     /* the process's number in the recording + 1; 0: it has none yet */
+    uint32_t handler_samples; /* of a thread, at which its handler rings the bell: it may do without
+                               * from then on; 0: it may not */
+    uint32_t handlers_given;  /* 1: as handlers_wanted wants it; release */
+    uint32_t pauses;          /* counts the beginnings and ends of pauses: odd in a pause */
     /* Which categories of markers are on: a list as capture/mark_select.c has them, that ends with
      * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
      * process is called: whichever of its threads takes the signal looks, and says so in

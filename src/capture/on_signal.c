@@ -155,8 +155,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
         kymo_stream_publish(w, size_bytes);
         t->last_cpu_ns = cpu_ns;
         slot->samples++;
-        if (kymo_unlikely(slot->samples == KYMO_SAMPLES_UNTIL_COPIES) &&
-            p->session->flags & KYMO_SESSION_COPIES)
+        if (kymo_unlikely(slot->samples == p->session->handler_samples))
             kymo_wake_recorder(p);
     } else {
         kymo_count_loss(p, w ? KYMO_LOSS_SAMPLE_NO_BLOCK : KYMO_LOSS_SAMPLE_BUSY);

@@ -201,6 +201,11 @@ uint32_t kymo_copy_budget_bytes(const kymo_copy_budget *b, const struct kymo_tas
     return 0;
 }
 
+int kymo_copy_budget_has(const kymo_copy_budget *b, const struct kymo_task_exe *exe)
+{
+    return find_program(b, exe) && kymo_copy_budget_bytes(b, exe, 0) > 0;
+}
+
 /* 0: it would have to be too large. */
 static size_t ring_bytes_for(uint32_t copy_bytes, uint64_t period_ns)
 {

@@ -71,6 +71,10 @@ void kymo_copy_budget_destroy(kymo_copy_budget *budget);
 uint32_t kymo_copy_budget_bytes(const kymo_copy_budget *budget, const struct kymo_task_exe *exe,
                                 uint64_t used_bytes);
 
+/* Whether a process of this program was sampled by copies, and none has shown that it needs a
+ * handler. */
+int kymo_copy_budget_has(const kymo_copy_budget *budget, const struct kymo_task_exe *exe);
+
 /* One process. */
 typedef struct kymo_stack_copies kymo_stack_copies;
 

@@ -245,6 +245,7 @@ void kymo_host_identify(kymo_host *h, pid_t pid, uint32_t process,
         (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
         h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
     }
+    kymo_host_expect_copies(h);
     /* What has no filter is spared the time that this takes, for it may end at once. */
     if (h->is_filtered)
         kymo_host_note_status(h);

@@ -270,8 +270,7 @@ static uint32_t samples_until_check(const kymo_host *h, const struct kymo_host_s
 {
     if (a->checks)
         return CHECK_SAMPLES;
-    return h->session->flags & KYMO_SESSION_COPIES ? KYMO_SAMPLES_UNTIL_COPIES
-                                                   : FIRST_CHECK_SAMPLES;
+    return h->handler_samples ? h->handler_samples : FIRST_CHECK_SAMPLES;
 }
 
 static int read_times(const kymo_host *h, struct kymo_host_slot *a, struct kymo_task_times *times)

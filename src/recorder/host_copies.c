@@ -14,6 +14,12 @@
 #include "observe/perf_event.h"
 #include "recorder/host_state.h"
 
+/* A thread's samples by its handler after which the recorder looks whether it can do without: a
+ * ring for a process that ends soon costs more than it saves. Where a process of the same program
+ * has lived longer, this one will. */
+#define SAMPLES_AT_FIRST 8u
+#define SAMPLES_IF_KNOWN 2u
+
 uint64_t kymo_host_samples(const kymo_host *h, uint32_t number)
 {
     uint32_t thread = kymo_drain_slot_thread(h->drain, number);
@@ -138,6 +144,15 @@ static uint32_t copy_bytes(const kymo_host *h, uint64_t least, uint64_t begin)
         return bytes ? bytes : KYMO_COPY_MOST;
     }
     return least < begin ? kymo_copy_budget_bytes(h->config.copies, &h->exe, begin - least) : 0;
+}
+
+void kymo_host_expect_copies(kymo_host *h)
+{
+    if (!(h->config.flags & KYMO_SESSION_COPIES) || h->is_outside)
+        return;
+    h->handler_samples =
+        kymo_copy_budget_has(h->config.copies, &h->exe) ? SAMPLES_IF_KNOWN : SAMPLES_AT_FIRST;
+    kymo_store_relaxed(&h->session->handler_samples, h->handler_samples);
 }
 
 int kymo_host_copy_stacks(kymo_host *h, uint32_t number)

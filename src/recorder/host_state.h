@@ -97,9 +97,10 @@ struct kymo_host {
     int is_found_late,
         is_looked_at; /* of such a one: as set_outside has it; its threads are known */
     int memory;
-    int main_event;          /* of the main thread, until that is armed; -1: none */
-    uint64_t main_period_ns; /* of that event */
-    int is_filtered;         /* had a seccomp filter when it attached */
+    int main_event;           /* of the main thread, until that is armed; -1: none */
+    uint64_t main_period_ns;  /* of that event */
+    int is_filtered;          /* had a seccomp filter when it attached */
+    uint32_t handler_samples; /* the session's, which the program can write */
     struct kymo_session *session;
     struct kymo_session_plan plan;
     uint32_t tables_given;
@@ -191,6 +192,9 @@ void kymo_host_go_on(kymo_host *host);
 uint64_t kymo_host_samples(const kymo_host *host, uint32_t slot);
 /* Replaces the thread's event by one without a signal, if it may have one; returns whether. */
 int kymo_host_copy_stacks(kymo_host *host, uint32_t slot);
+/* Chooses when the threads of a process that is known by its executable do without their handlers.
+ */
+void kymo_host_expect_copies(kymo_host *host);
 /* Walks the copies of all such events: the samples that came since. */
 KYMO_NODISCARD
 kymo_err kymo_host_walk_copies(kymo_host *host);

@@ -386,6 +386,7 @@ static void a_copy_that_is_too_short_is_noticed(void **state)
     assert_int_equal(kymo_copy_budget_create(&budget), KYMO_OK);
     open_or_skip(budget, &copies, &fd);
     assert_int_equal(kymo_copy_budget_bytes(budget, &exe, 0), 16384);
+    assert_false(kymo_copy_budget_has(budget, &exe));
     uint64_t until_ns = own_cpu_ns() + CPU_MOST_NS;
     assert_int_equal(kymo_perf_enable(fd), 0);
     while (!kymo_stack_copies_are_short(copies, 7) && own_cpu_ns() < until_ns) {
@@ -395,6 +396,7 @@ static void a_copy_that_is_too_short_is_noticed(void **state)
     assert_int_equal(kymo_stack_copies_are_short(copies, 7), 1);
     /* The next event of that program gets longer ones. */
     assert_true(kymo_copy_budget_bytes(budget, &exe, 0) > 16384);
+    assert_true(kymo_copy_budget_has(budget, &exe));
     close_copies(budget, copies, fd);
 }
 
