@@ -17,19 +17,6 @@
 
 #define GENERATORS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
 
-/* Whether a generator's frame goes on, and does not begin. */
-static int goes_on(PyFrameObject *frame, const PyCodeObject *code)
-{
-    if (!(code->co_flags & GENERATORS))
-        return 0;
-#if PY_VERSION_HEX >= 0x030b0000
-    /* RETURN_GENERATOR and POP_TOP have run before the first RESUME. */
-    return PyFrame_GetLasti(frame) > code->_co_firsttraceable * 2;
-#else
-    return frame->f_lasti >= 0;
-#endif
-}
-
 struct tracer *tracer_all;
 
 struct tracer *tracer_find(const PyInterpreterState *interpreter)
@@ -86,13 +73,16 @@ static int call_theirs(struct tracer *t, PyObject *theirs, PyFrameObject *frame,
  * sys.setprofile would have no return event: CPython has one only for calls that it told of. */
 static _Thread_local int is_setting __attribute__((tls_model("initial-exec")));
 
-/* ---- the code of a frame, without a call and a reference ---- */
+/* ---- the code of a frame, and where it is, without a call and a reference ---- */
 
 #if PY_VERSION_HEX >= 0x030b0000
 /* As 3.11 has them. */
 struct inner_frame {
     PyObject *function, *globals, *builtins, *locals;
     PyCodeObject *code;
+    PyFrameObject *outer;
+    struct inner_frame *previous;
+    const _Py_CODEUNIT *last; /* that began */
 };
 
 struct outer_frame {
@@ -108,20 +98,46 @@ TRACER_INLINE const PyCodeObject *code_of(const PyFrameObject *frame)
     return ((const struct outer_frame *)frame)->inner->code;
 }
 
+/* As PyFrame_GetLasti has it, of a frame that has begun. */
+TRACER_INLINE int64_t last_of(const PyFrameObject *frame)
+{
+    const struct inner_frame *inner = ((const struct outer_frame *)frame)->inner;
+    return (const char *)inner->last - inner->code->co_code_adaptive;
+}
+
+/* RETURN_GENERATOR and POP_TOP have run before the first RESUME. */
+TRACER_INLINE int64_t first_of(const PyCodeObject *code)
+{
+    return code->_co_firsttraceable * (int64_t)sizeof(_Py_CODEUNIT);
+}
+
 static void look_at_frames(void)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
-    reads_frames = code && code_of(frame) == code;
+    reads_frames = code && code_of(frame) == code && last_of(frame) == PyFrame_GetLasti(frame);
     Py_XDECREF(code);
     Py_XDECREF(frame);
 }
 #else
+/* Their frames are public. */
 enum { reads_frames = 1 };
+#define PyFrame_GetLasti last_of
 
 TRACER_INLINE const PyCodeObject *code_of(const PyFrameObject *frame)
 {
     return frame->f_code;
+}
+
+TRACER_INLINE int64_t last_of(const PyFrameObject *frame)
+{
+    return frame->f_lasti;
+}
+
+TRACER_INLINE int64_t first_of(const PyCodeObject *code)
+{
+    (void)code;
+    return -1;
 }
 
 static void look_at_frames(void)
@@ -136,14 +152,20 @@ TRACER_INLINE int is_traced_native(const struct tracer *t, PyObject *arg)
 
 /* ---- events ---- */
 
+/* last: the frame's last instruction. A generator that goes on does not begin. */
+TRACER_INLINE uint32_t begins_by(const PyCodeObject *code, int64_t last)
+{
+    return code->co_flags & GENERATORS && last > first_of(code) ? KYMO_TRACE_RESUME
+                                                                : KYMO_TRACE_CALL;
+}
+
 /* Puts what most events are, or leaves it out. Returns 0 if it did nothing. */
 TRACER_INLINE int put_event(const struct tracer *t, const PyFrameObject *frame, int what,
                             PyObject *arg)
 {
     switch (what) {
     case PyTrace_CALL:
-        return !(code_of(frame)->co_flags & GENERATORS) &&
-               tracer_put_code(t, code_of(frame), KYMO_TRACE_CALL);
+        return tracer_put_code(t, code_of(frame), begins_by(code_of(frame), last_of(frame)));
     case PyTrace_RETURN:
         return arg && tracer_put_code(t, code_of(frame), KYMO_TRACE_RETURN);
     case PyTrace_C_CALL:
@@ -171,7 +193,7 @@ static __attribute__((noinline)) int on_profile_slowly(PyObject *theirs, PyFrame
     case PyTrace_CALL:
         if (t->has_given_way)
             tracer_raise_follow(PyThreadState_Get());
-        tracer_enter_code(t, code, goes_on(frame, code) ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL);
+        tracer_enter_code(t, code, begins_by(code, PyFrame_GetLasti(frame)));
         break;
     case PyTrace_RETURN:
         if (!arg)
