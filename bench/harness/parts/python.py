@@ -86,9 +86,7 @@ def trace_once(bench, python, way, load):
         ran = run_program([bench.kymo, "record", "-q", "-f", "--no-symbols", "--trace=python", "-o", recording,
                            "--", *argv], env={"KYMO_TRACE_PYTHON": "off"})
         more = run_program([bench.kymo, "convert", "-q", "-f", "-o", bench.out("trace.json.gz"), recording])
-        told = subprocess.run([bench.kymo, "report", "--quality", "--json", recording], stdout=subprocess.PIPE,
-                              text=True).stdout
-        lost = sum(1 for word in told.split('"') if word.startswith("traced calls"))
+        lost = kinds_lost(bench, recording)
         size, cpu_s = os.path.getsize(recording), ran.cpu_s + more.cpu_s
     else:
         ran = run_program(argv, env={"KYMO_TRACE_PYTHON": "off"})
@@ -96,6 +94,13 @@ def trace_once(bench, python, way, load):
     if os.path.exists(out):
         os.unlink(out)
     return Traced(int(ran.output.split()[0]) / 1e9, cpu_s, size, lost)
+
+
+def kinds_lost(bench, recording):
+    """How many kinds of losses of traced calls it tells of."""
+    told = subprocess.run([bench.kymo, "report", "--quality", "--json", recording], stdout=subprocess.PIPE,
+                          text=True).stdout
+    return sum(1 for word in told.split('"') if word.startswith("traced calls"))
 
 
 def events_of(bench, python, load):
