@@ -117,8 +117,12 @@ class Samply:
     period_s = 1e-3
 
     @staticmethod
-    def found():
-        return shutil.which("samply")
+    def absence():
+        """Why it cannot be measured; None: it can be."""
+        if not shutil.which("samply"):
+            return "not installed (cargo install samply)"
+        with open("/proc/sys/kernel/perf_event_paranoid") as f:
+            return "it needs kernel.perf_event_paranoid=1, also as root" if int(f.read()) > 1 else None
 
     def command(self, argv, out):
         return ["samply", "record", "--save-only", "-r", "1000", "-o", out + ".prof", "--",

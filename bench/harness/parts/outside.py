@@ -27,10 +27,10 @@ def run(bench):
     tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"),
              "unnamed": Kymo(bench.build, "auto", "1ms", names=False), "perf -g": Perf("fp"),
              "perf dwarf": Perf("dwarf")}
-    if Samply.found():
-        tools["samply"] = Samply()
+    if Samply.absence():
+        bench.results.absent("samply", Samply.absence())
     else:
-        bench.results.absent("samply", "not installed (cargo install samply)")
+        tools["samply"] = Samply()
     out = bench.out("outside")
 
     def once(tool):

@@ -37,10 +37,10 @@ def run(bench):
     for engine in bench.engines():
         if engine != "timer":
             tools["by " + engine] = Kymo(bench.build, engine, "1ms")
-    if Samply.found():
-        tools["samply"] = Samply()
+    if Samply.absence():
+        bench.results.absent("samply", Samply.absence())
     else:
-        bench.results.absent("samply", "not installed (cargo install samply)")
+        tools["samply"] = Samply()
     known = loads(bench)
     out = bench.out("whole")
 
