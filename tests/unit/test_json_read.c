@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_read.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "unit.h"
@@ -88,10 +89,11 @@ static void faults_are_found(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "{\"a\":1,}", "[1,]",    "[1 2]",       "{\"a\" 1}", "{a:1}", "[1",
-        "\"a",        "\"\\x\"", "\"\\u12g4\"", "tru",       "nul",   "-",
-        "1.2.3",      "[1}",     "{\"a\":}",    "",          "]",     "{\"a\":1 \"b\":2}",
-        "\"\\",       "1e",      "\"\\u00",     "+1",
+        "{\"a\":1,}", "[1,]",    "[1 2]",       "{\"a\" 1}", "{a:1}",  "[1",
+        "\"a",        "\"\\x\"", "\"\\u12g4\"", "tru",       "nul",    "-",
+        "1.2.3",      "[1}",     "{\"a\":}",    "",          "]",      "{\"a\":1 \"b\":2}",
+        "\"\\",       "1e",      "\"\\u00",     "+1",        "[,5]",   "[1,2,,3]",
+        "[[1],,2]",   "[1,2 3]", "[1,-2,3",     "[1,2,]",    "[[,5]]", "{\"a\":[1,2],3}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         kymo_json_read j = of(texts[i]);
@@ -106,6 +108,30 @@ static void faults_are_found(void **state)
         size_t at = j.at;
         kymo_json_skip(&j);
         assert_int_equal(j.at, at);
+    }
+}
+
+static void what_is_skipped_ends_at_its_end(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "[]",
+        "[1]",
+        "[1,2,3]",
+        "[0,-1,2.5e3, 4,\n5,6]",
+        "[[1,2],3,[4,5],6,7]",
+        "[\"a,1\",2,3,null,4]",
+        "{\"a\":[1,2],\"b\":3}",
+        "[{\"a\":1,\"b\":[2,3]},4,5]",
+        "7",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s,8", texts[i]);
+        kymo_json_read j = of(text);
+        kymo_json_skip(&j);
+        assert_int_equal(j.failed, 0);
+        assert_int_equal(j.at, strlen(texts[i]));
     }
 }
 
@@ -128,8 +154,11 @@ static void depth_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_and_arrays),    cmocka_unit_test(numbers_are_exact),
-        cmocka_unit_test(escapes_are_taken_out), cmocka_unit_test(faults_are_found),
+        cmocka_unit_test(objects_and_arrays),
+        cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(escapes_are_taken_out),
+        cmocka_unit_test(faults_are_found),
+        cmocka_unit_test(what_is_skipped_ends_at_its_end),
         cmocka_unit_test(depth_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
