@@ -124,6 +124,14 @@ class Samply:
         with open("/proc/sys/kernel/perf_event_paranoid") as f:
             return "it needs kernel.perf_event_paranoid=1, also as root" if int(f.read()) > 1 else None
 
+    @classmethod
+    def add_to(cls, tools, results):
+        why = cls.absence()
+        if why:
+            results.absent("samply", why)
+        else:
+            tools["samply"] = cls()
+
     def command(self, argv, out):
         return ["samply", "record", "--save-only", "-r", "1000", "-o", out + ".prof", "--",
                 *argv], {}

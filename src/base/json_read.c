@@ -231,15 +231,14 @@ int kymo_json_read_bool(kymo_json_read *j)
     return take_word(j, "false") ? 0 : fail(j);
 }
 
-static int is_of_number(char c)
-{
-    return (c >= '0' && c <= '9') ||
-           (c >= '+' && (c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'));
-}
-
 static int begins_number(char c)
 {
     return (c >= '0' && c <= '9') || c == '-';
+}
+
+static int is_of_number(char c)
+{
+    return begins_number(c) || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
 /* The text of a number; 0: there is none. */
@@ -346,8 +345,7 @@ static void skip_scalar(kymo_json_read *j)
  * profile. */
 static void skip_numbers(kymo_json_read *j)
 {
-    while (!j->is_fresh && j->at + 1 < j->len && j->data[j->at] == ',' &&
-           begins_number(j->data[j->at + 1])) {
+    while (j->at + 1 < j->len && j->data[j->at] == ',' && begins_number(j->data[j->at + 1])) {
         j->at++;
         j->at += number_len(j);
     }
@@ -359,6 +357,8 @@ static void skip_step(kymo_json_read *j, char *ends, unsigned *depth)
     char c = look(j);
     if (c != '{' && c != '[') {
         skip_scalar(j);
+        if (*depth > 0 && ends[*depth - 1] == ']')
+            skip_numbers(j);
         return;
     }
     if (*depth == KYMO_JSON_DEPTH_MAX) {
@@ -382,7 +382,5 @@ void kymo_json_skip(kymo_json_read *j)
             skip_step(j, ends, &depth);
         else
             depth--;
-        if (depth > 0 && ends[depth - 1] == ']')
-            skip_numbers(j);
     }
 }

@@ -189,21 +189,28 @@ void kymo_stack_copies_destroy(kymo_stack_copies *c)
     free(c);
 }
 
-uint32_t kymo_copy_budget_bytes(const kymo_copy_budget *b, const struct kymo_task_exe *exe,
-                                uint64_t used_bytes)
+/* 0: none is long enough. */
+static uint32_t copy_size(uint64_t used_bytes)
 {
-    const struct program *p = find_program(b, exe);
-    if (p && p->used_bytes > used_bytes)
-        used_bytes = p->used_bytes;
     for (size_t i = 0; used_bytes < KYMO_COPY_MOST && i < KYMO_ARRAY_LEN(copy_sizes); i++)
         if (used_bytes + GROWTH <= copy_sizes[i])
             return copy_sizes[i];
     return 0;
 }
 
+uint32_t kymo_copy_budget_bytes(const kymo_copy_budget *b, const struct kymo_task_exe *exe,
+                                uint64_t used_bytes)
+{
+    const struct program *p = find_program(b, exe);
+    if (p && p->used_bytes > used_bytes)
+        used_bytes = p->used_bytes;
+    return copy_size(used_bytes);
+}
+
 int kymo_copy_budget_has(const kymo_copy_budget *b, const struct kymo_task_exe *exe)
 {
-    return find_program(b, exe) && kymo_copy_budget_bytes(b, exe, 0) > 0;
+    const struct program *p = find_program(b, exe);
+    return p && copy_size(p->used_bytes) > 0;
 }
 
 /* 0: it would have to be too large. */

@@ -148,7 +148,7 @@ static uint32_t copy_bytes(const kymo_host *h, uint64_t least, uint64_t begin)
 
 void kymo_host_expect_copies(kymo_host *h)
 {
-    if (!(h->config.flags & KYMO_SESSION_COPIES) || h->is_outside)
+    if (!(h->config.flags & KYMO_SESSION_COPIES))
         return;
     h->handler_samples =
         kymo_copy_budget_has(h->config.copies, &h->exe) ? SAMPLES_IF_KNOWN : SAMPLES_AT_FIRST;

@@ -27,10 +27,7 @@ def run(bench):
     tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"),
              "unnamed": Kymo(bench.build, "auto", "1ms", names=False), "perf -g": Perf("fp"),
              "perf dwarf": Perf("dwarf")}
-    if Samply.absence():
-        bench.results.absent("samply", Samply.absence())
-    else:
-        tools["samply"] = Samply()
+    Samply.add_to(tools, bench.results)
     out = bench.out("outside")
 
     def once(tool):

@@ -19,10 +19,7 @@ ROUNDS_OF_A_PEER = 4
 
 
 def run(bench):
-    found = interpreters()
-    if not found:
-        raise Failed("no CPython with headers was found")
-    for version, path in found:
+    for version, path in interpreters():
         measure(bench, version, path)
 
 
@@ -39,7 +36,10 @@ def interpreters():
             known[int(words[0]), int(words[1])] = place
     new = max((v for v in known if (3, 12) <= v <= (3, 13)), default=None)
     old = max((v for v in known if (3, 9) <= v < (3, 12)), default=None)
-    return [(v, known[v]) for v in (new, old) if v]
+    found = [(v, known[v]) for v in (new, old) if v]
+    if not found:
+        raise Failed("no CPython with headers was found")
+    return found
 
 
 def prepare(bench, version, path):
@@ -75,16 +75,24 @@ class Traced:
         self.own_s, self.cpu_s, self.size, self.lost = own_s, cpu_s, size, lost
 
 
+def script_of(bench):
+    return os.path.join(bench.root, "bench/loads/python_calls.py")
+
+
+def record(bench, python, load, rounds, recording):
+    """The program itself says when it is traced, as with the others."""
+    return run_program([bench.kymo, "record", "-q", "-f", "--no-symbols", "--trace=python", "-o", recording, "--",
+                        python, script_of(bench), "kymo", load, str(rounds), "-", "0"],
+                       env={"KYMO_TRACE_PYTHON": "off"})
+
+
 def trace_once(bench, python, way, load):
     out = bench.out({"trace0": "trace.pb", "viztracer": "trace.json"}.get(way, "trace.bin"))
-    argv = [python, os.path.join(bench.root, "bench/loads/python_calls.py"), way, load, str(LOADS[load]), out,
-            str(VIZTRACER_ENTRIES)]
+    argv = [python, script_of(bench), way, load, str(LOADS[load]), out, str(VIZTRACER_ENTRIES)]
     lost = 0
     if way == "kymo":
         recording = bench.out("trace.kymo")
-        # The program itself says when it is traced, as with the others.
-        ran = run_program([bench.kymo, "record", "-q", "-f", "--no-symbols", "--trace=python", "-o", recording,
-                           "--", *argv], env={"KYMO_TRACE_PYTHON": "off"})
+        ran = record(bench, python, load, LOADS[load], recording)
         more = run_program([bench.kymo, "convert", "-q", "-f", "-o", bench.out("trace.json.gz"), recording])
         lost = kinds_lost(bench, recording)
         size, cpu_s = os.path.getsize(recording), ran.cpu_s + more.cpu_s
@@ -106,9 +114,7 @@ def kinds_lost(bench, recording):
 def events_of(bench, python, load):
     """Calls and returns, Python's and native ones, in the trace of the load."""
     recording = bench.out("count.kymo")
-    run_program([bench.kymo, "record", "-q", "-f", "--no-symbols", "--trace=python", "-o", recording, "--",
-                 python, os.path.join(bench.root, "bench/loads/python_calls.py"), "kymo", load,
-                 str(LOADS[load]), "-", "0"], env={"KYMO_TRACE_PYTHON": "off"})
+    record(bench, python, load, LOADS[load], recording)
     # A line at a time: what is started later is told to have had the memory that this process has.
     with subprocess.Popen([bench.built("tests/recording_dump"), recording], stdout=subprocess.PIPE) as dump:
         return sum(line.startswith(b"call ") for line in dump.stdout)

@@ -37,10 +37,7 @@ def run(bench):
     for engine in bench.engines():
         if engine != "timer":
             tools["by " + engine] = Kymo(bench.build, engine, "1ms")
-    if Samply.absence():
-        bench.results.absent("samply", Samply.absence())
-    else:
-        tools["samply"] = Samply()
+    Samply.add_to(tools, bench.results)
     known = loads(bench)
     out = bench.out("whole")
 
