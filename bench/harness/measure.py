@@ -11,6 +11,7 @@ import time
 
 
 LEAST_ROUNDS = 5
+SELDOM = 4
 DRAWS = 2000
 
 
@@ -87,17 +88,22 @@ def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None
     return Run(rusage, elapsed_s, output, usage)
 
 
-def interleave(rounds, ways):
+def interleave(rounds, ways, seldom=()):
     """Calls each of the ways (name: function of the round's number) once a round, every round from
-    another start, so that no way always has the machine at its best. Returns name: list of what the
-    calls returned."""
+    another start, so that no way always has the machine at its best; those named in seldom in every
+    4th round only. Returns name: list of what the calls returned."""
     results = {name: [] for name in ways}
-    names = list(ways)
     for number in range(rounds):
+        names = [name for name in ways if name not in seldom or number % SELDOM == 0]
         first = number % len(names)
         for name in names[first:] + names[:first]:
             results[name].append(ways[name](number))
     return results
+
+
+def same_rounds(of, these):
+    """Of the runs of a way those in the rounds of these, which may be seldom ones."""
+    return of if len(of) == len(these) else of[::SELDOM]
 
 
 def median(values):

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from ..bench import times
-from ..measure import Failed, Ratio, interleave, interval, median, run as run_program
+from ..measure import SELDOM, Failed, Ratio, interleave, interval, median, run as run_program, same_rounds
 from ..results import Table
 
 # Some 3 to 4 million events each.
@@ -15,7 +15,6 @@ LOADS = {"fib": 33, "ast": 11, "json": 54, "sim": 30}
 VIZTRACER_ENTRIES = 12000000
 # A figure per event is the difference of two runs, so it needs many; some peers take 10 s for one.
 OURS = ("none", "hook", "records", "kymo")
-ROUNDS_OF_A_PEER = 4
 
 
 def run(bench):
@@ -126,13 +125,14 @@ def measure(bench, version, path):
     rounds = bench.rounds(21)
 
     def once(load, way):
-        return lambda n: trace_once(bench, python, way, load) if way in OURS or n % ROUNDS_OF_A_PEER == 0 else None
+        return lambda _number: trace_once(bench, python, way, load)
 
-    runs = {names: [r for r in these if r] for names, these in
-            interleave(rounds, {(load, way): once(load, way) for load in LOADS for way in has}).items()}
+    ways = [(load, way) for load in LOADS for way in has]
+    runs = interleave(rounds, {(load, way): once(load, way) for load, way in ways},
+                      seldom=[(load, way) for load, way in ways if way not in OURS])
     name = "CPython %d.%d" % version
     table = Table(f"Python: every call traced, {name}",
-                  f"CPU time; medians of {rounds} interleaved rounds, other tracers in every {ROUNDS_OF_A_PEER}th. "
+                  f"CPU time; medians of {rounds} interleaved rounds, other tracers in every {SELDOM}th. "
                   "*Thread* is the load alone, as a ratio to untraced; *over the hook* is what the tracer takes of an "
                   "event beyond an empty hook for the same events (for trace0, which sees no native calls, of its "
                   "own), *fastest* the same of the fastest runs of both; *records* is a hook that reads the clock and "
@@ -147,10 +147,8 @@ def measure(bench, version, path):
             return (middle([r.own_s for r in ours]) - middle([r.own_s for r in its])) * 1e9 / events
 
         for way in has:
-            # Of the same rounds.
-            step = 1 if way in OURS else ROUNDS_OF_A_PEER
-            base, hook, floor = (runs[load, of][::step] for of in ("none", "hook", "records"))
             these = runs[load, way]
+            base, hook, floor = (same_rounds(runs[load, of], these) for of in ("none", "hook", "records"))
             own = median([r.own_s for r in these])
             ratio = Ratio([r.own_s for r in these], [r.own_s for r in base])
             tree = Ratio([r.cpu_s for r in these], [r.cpu_s for r in base])

@@ -2,12 +2,14 @@
 """What a recording costs in all: CPU time of the program, of what it starts and of the tool, from the
 command to the file that is kept, beside the program alone and beside other profilers."""
 from ..bench import percent, times
-from ..measure import Ratio, interleave, interval, median, run as run_program, spread
+from ..measure import SELDOM, Ratio, interleave, interval, median, run as run_program, same_rounds, spread
 from ..results import Table
 from ..tools import Kymo, Nothing, Perf, Samply
 from .programs import programs
 
 SHORT = 200
+# What the budgets are about, to tell a few percent apart.
+OFTEN = ("none", "kymo", "cold", "unnamed", "samply")
 
 
 def milliseconds(ms):
@@ -29,7 +31,7 @@ def loads(bench):
 
 
 def run(bench):
-    rounds = bench.rounds(11)
+    rounds = bench.rounds(25)
     tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"),
              "cold": Kymo(bench.build, "auto", "1ms", cold=True),
              "unnamed": Kymo(bench.build, "auto", "1ms", names=False), "perf -g": Perf("fp"),
@@ -53,18 +55,19 @@ def run(bench):
     for tool in ("kymo", "kymo", "cold"):
         for argv, stdin in known.values():
             once(tools[tool], argv, stdin)(0)
-    runs = interleave(rounds, {(load, tool): once(tools[tool], *known[load])
-                               for load in known for tool in tools})
+    ways = [(load, tool) for load in known for tool in tools]
+    runs = interleave(rounds, {(load, tool): once(tools[tool], *known[load]) for load, tool in ways},
+                      seldom=[(load, tool) for load, tool in ways if tool not in OFTEN])
     table = Table("What a recording costs in all",
                   "CPU time of the program, of all that it starts, and of the tool with its file, "
                   f"the symbols included where the tool looks them up then; medians of {rounds} "
-                  "interleaved rounds. Where nothing is said of the cache, earlier recordings have "
+                  f"interleaved rounds, of perf and single engines in every {SELDOM}th. Where nothing is said of the cache, earlier recordings have "
                   "inflated the debug files; *nothing cached*: each recording does.",
                   ["", "CPU, ms", "spread", "more, ms", "ratio", "of the fastest"])
     for load in known:
-        base = runs[load, "none"]
         for name, tool in tools.items():
             cpu = runs[load, name]
+            base = same_rounds(runs[load, "none"], cpu)
             ratio = Ratio(cpu, base)
             table.row(f"{load}, {tool.name}" if name != "none" else load,
                       f"{median(cpu) * 1e3:.1f}", percent(spread(cpu)),
