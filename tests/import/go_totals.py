@@ -30,7 +30,7 @@ def of_pprof(go, path, mode, unit, env):
                "-nodefraction=0", "-edgefraction=0", path, env=env)
     rows = {}
     for line in text.split("cum%\n", 1)[1].splitlines():
-        m = re.match(r" *(\d+)(?:ns|B)? +\S+ +\S+ +(\d+)(?:ns|B)? +\S+ +(.*?)(?: \(inline\))?$", line)
+        m = re.match(r" *(\d+)(?:ns|B)? +\S+ +\S+ +(\d+)(?:ns|B)? +\S+ +(.*?)(?: \((?:partial-)?inline\))?$", line)
         assert m, line
         rows[m[3]] = (int(m[1]), int(m[2]))
     return rows
