@@ -4,17 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int is_stack(const kymo_profile *profile, uint32_t id, uint32_t parent, uint32_t frame)
+{
+    return id < profile->stack_frame.len && profile->stack_parent.data[id] == parent &&
+           profile->stack_frame.data[id] == frame;
+}
+
 kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t frame,
                                 uint32_t *id)
 {
     if (frame >= profile->frames.len || !kymo_is_row_or_none(parent, profile->stack_frame.len))
         return KYMO_E_INVALID;
+    /* What was called when a stack came first stands behind it (behind KYMO_NONE: row 0): mostly it
+     * is asked for again, without a look at the index, whose places are far from each other. */
+    if (is_stack(profile, parent + 1, parent, frame)) {
+        *id = parent + 1;
+        return KYMO_OK;
+    }
     uint64_t key = (uint64_t)parent << 32 | frame;
     uint64_t hash = kymo_hash_words(&key, 1, kymo_hash_secret());
     uint32_t found;
     for (size_t probe = 0; kymo_index_find(&profile->stack_index, hash, &probe, &found);)
-        if (profile->stack_parent.data[found] == parent &&
-            profile->stack_frame.data[found] == frame) {
+        if (is_stack(profile, found, parent, frame)) {
             *id = found;
             return KYMO_OK;
         }

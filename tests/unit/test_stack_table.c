@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile_fixture.h"
 
+#include <stdlib.h>
+
 static void stacks_share_their_callers(void **state)
 {
     (void)state;
@@ -26,9 +28,11 @@ static void stacks_share_their_callers(void **state)
     kymo_profile_destroy(p);
 }
 
-static void parents_come_first(void **state)
+/* 16 frames, one bit each, for each parent; KYMO_NONE's behind those of all stacks. */
+static void parents_come_first_and_each_stack_once(void **state)
 {
     (void)state;
+    uint16_t *seen = calloc(20001, sizeof *seen);
     kymo_profile *p = new_profile();
     uint32_t frame[16];
     for (uint32_t i = 0; i < 16; i++)
@@ -38,11 +42,20 @@ static void parents_come_first(void **state)
         random = random * 6364136223846793005u + 1442695040888963407u;
         kymo_stacks s = kymo_profile_stacks(p);
         uint32_t parent = s.count ? (uint32_t)(random >> 33) % (s.count + 1) : 0;
-        add_stack(p, parent == s.count ? KYMO_NONE : parent, frame[random >> 60]);
+        parent = parent == s.count ? KYMO_NONE : parent;
+        uint32_t id = add_stack(p, parent, frame[random >> 60]);
+        s = kymo_profile_stacks(p);
+        assert_int_equal(s.parent[id], parent);
+        assert_int_equal(s.frame[id], frame[random >> 60]);
     }
     kymo_stacks s = kymo_profile_stacks(p);
-    for (uint32_t i = 0; i < s.count; i++)
+    for (uint32_t i = 0; i < s.count; i++) {
         assert_true(s.parent[i] == KYMO_NONE || s.parent[i] < i);
+        uint16_t *of_parent = &seen[s.parent[i] == KYMO_NONE ? 20000 : s.parent[i]];
+        assert_int_equal(*of_parent >> s.frame[i] & 1, 0);
+        *of_parent |= (uint16_t)(1u << s.frame[i]);
+    }
+    free(seen);
     kymo_profile_destroy(p);
 }
 
@@ -79,7 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_share_their_callers),
-        cmocka_unit_test(parents_come_first),
+        cmocka_unit_test(parents_come_first_and_each_stack_once),
         cmocka_unit_test(addresses_find_their_modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
