@@ -199,13 +199,6 @@ static int trace_event(uint32_t kind, uint32_t function)
 
 /* ---- beginning and end ---- */
 
-static void note_tracer(const struct kymo_capture_process *p, uint32_t bit)
-{
-    uint32_t before = kymo_load_relaxed(&p->session->tracer);
-    if (!(before & bit))
-        kymo_store_relaxed(&p->session->tracer, before | bit);
-}
-
 static struct kymo_trace_place *trace_begin(void)
 {
     /* First: where another recording begins meanwhile, this is none of its turns. */
@@ -220,7 +213,7 @@ static struct kymo_trace_place *trace_begin(void)
     t->calls_missing = 0;
     kymo_trace_place = (struct kymo_trace_place){.turn = turn, .other_clock = t->other_clock};
     t->traced_in = turn;
-    note_tracer(t->process, KYMO_TRACER_CAME);
+    kymo_or_relaxed(&t->process->session->tracer, KYMO_TRACER_CAME);
     return &kymo_trace_place;
 }
 
@@ -340,7 +333,7 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         return NULL;
     if (abi != KYMO_TRACE_ABI) {
         if (p->session) /* a forked child may have none yet */
-            note_tracer(p, KYMO_TRACER_OF_OTHER_VERSION);
+            kymo_or_relaxed(&p->session->tracer, KYMO_TRACER_OF_OTHER_VERSION);
         return NULL;
     }
     /* Set again by each caller: of one recording it never changes. */
