@@ -147,6 +147,9 @@ def used_s(pid):
         return float("inf")
 
 
+SHALLOW_S = 1.3  # the first third of what `deepens` does
+
+
 @case
 def a_late_recorder():
     """What finds no room in a ring is counted, and its time is in what comes next; then the thread has its
@@ -154,8 +157,8 @@ def a_late_recorder():
     if not perf_works():
         skip("perf_event_open is not permitted here, or not in the kernel")
     path = folder() / "late.kymo"
-    kymo = subprocess.Popen([KYMO, "record", "-q", "--engine=perf", "-o", path, "--", WORKLOADS / "deepens", "3",
-                             "1000"], stdout=subprocess.PIPE, text=True)
+    kymo = subprocess.Popen([KYMO, "record", "-q", "--engine=perf", "-o", path, "--", WORKLOADS / "deepens",
+                             str(3 * SHALLOW_S), "1000"], stdout=subprocess.PIPE, text=True)
     # The recorder is stopped for longer than a ring has room for, while the program burns on.
     program = None
     while program is None:
@@ -173,6 +176,7 @@ def a_late_recorder():
     start_s = used_s(program)
     while used_s(program) < start_s + 0.6:
         pass
+    end_s = used_s(program)
     os.kill(kymo.pid, signal.SIGCONT)
     text = kymo.communicate()[0]
     check(kymo.returncode == 0, f"status {kymo.returncode}")
@@ -181,8 +185,10 @@ def a_late_recorder():
     say(f"lost {report.lost()}, {report.quality['samples']} samples, {report.total_s:.3f} s")
     # Some 600 less what the ring holds; a hypervisor may take ticks with the CPU.
     check(lost >= 100, "losses are not counted")
+    # What is lost is shown as what comes next; on a busy machine that may be the other function.
+    error = 0.05 if end_s < 0.9 * SHALLOW_S else 0.05 + lost * 1e-3 / report.total_s
     for name, share in shares_of(text).items():
-        check_close(name, report.self_s(name) / report.total_s, share, 0.05)
+        check_close(name, report.self_s(name) / report.total_s, share, error)
 
 
 if __name__ == "__main__":

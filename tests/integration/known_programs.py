@@ -91,7 +91,7 @@ def perl(folder):
 
 def cc1(folder):
     source = folder / "large.c"
-    functions = [C_FUNCTION % {"i": i, "size": 16 + i % 48} for i in range(160)]
+    functions = [C_FUNCTION % {"i": i, "size": 16 + i % 48} for i in range(80)]
     source.write_text("struct node { unsigned key; struct node *left, *right; };\n"
                       + "".join(functions))
     path = subprocess.run(["gcc", "-print-prog-name=cc1"], check=True, text=True,

@@ -261,7 +261,7 @@ def threads_that_sleep():
     """Memory for copies goes from threads that sleep to one that works."""
     program = built(["gcc", "-O2", "-static", "-pthread"], ("sleepers.c", r"""
         #include <pthread.h>
-        #include <stdio.h>
+        #include <stdlib.h>
         #include <time.h>
         #include <unistd.h>
         static double now(void)
@@ -278,9 +278,10 @@ def threads_that_sleep():
                     x = x * 3;
         }
         static void *sleeps(void *unused) { pause(); return unused; }
-        static void *works(void *unused) { burn(4); return unused; }
-        int main(void)
+        static void *works(void *seconds) { burn(*(double *)seconds); return NULL; }
+        int main(int argc, char **argv)
         {
+            double seconds = argc > 1 ? atof(argv[1]) : 0;
             pthread_t thread;
             pthread_attr_t small;
             pthread_attr_init(&small);
@@ -288,8 +289,10 @@ def threads_that_sleep():
             for (int i = 0; i < 600; i++)
                 if (pthread_create(&thread, &small, sleeps, NULL) != 0)
                     return 1;
+            if (seconds == 0)
+                return 0;
             sleep(2);
-            if (pthread_create(&thread, &small, works, NULL) != 0)
+            if (pthread_create(&thread, &small, works, &seconds) != 0)
                 return 1;
             pthread_join(thread, NULL);
             return 0;
@@ -298,7 +301,7 @@ def threads_that_sleep():
     if run([program]).status != 0:
         skip("so many threads cannot be made here")
     for _ in range(5):
-        recording, report = record_outside([program])
+        recording, report = record_outside([program, "4"])
         check(recording.result.status == 0, recording.result.stderr)
         if report.inclusive_s("burn") > 2:
             return
