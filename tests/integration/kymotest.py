@@ -263,12 +263,15 @@ def as_many(weights):
     return sum(weights) ** 2 / max(sum(w * w for w in weights), 1)
 
 
-def check_complete(report, least=0.999):
-    """At least that share of the stacks is complete, but for what lies by chance beyond, and one."""
+def are_complete(report, least=0.999):
+    """Whether at least that share of the stacks is complete, but for what lies by chance beyond, and one."""
     stacks = report.quality["samples"] - report.quality.get("wall_stackless", 0)
-    complete = report.quality["stacks_complete"]
-    check(complete >= least - by_chance(1 - least, stacks) - 1 / max(stacks, 1),
-          f"only {complete} of {stacks} stacks are complete")
+    return report.quality["stacks_complete"] >= least - by_chance(1 - least, stacks) - 1 / max(stacks, 1)
+
+
+def check_complete(report, least=0.999):
+    check(are_complete(report, least),
+          f"only {report.quality['stacks_complete']} of {report.quality['samples']} stacks are complete")
 
 
 class Report:
