@@ -91,7 +91,7 @@ def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None
 def interleave(rounds, ways, seldom=()):
     """Calls each of the ways (name: function of the round's number) once a round, every round from
     another start, so that no way always has the machine at its best; those named in seldom in every
-    4th round only. Returns name: list of what the calls returned."""
+    SELDOMth round only. Returns name: list of what the calls returned."""
     results = {name: [] for name in ways}
     for number in range(rounds):
         names = [name for name in ways if name not in seldom or number % SELDOM == 0]

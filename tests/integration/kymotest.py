@@ -45,13 +45,17 @@ class Failed(Exception):
     """A check did not hold."""
 
 
+class Late(Failed):
+    """The same, of what a recorder that gets a CPU late may miss."""
+
+
 class Skipped(Exception):
     """The case cannot run on this machine."""
 
 
-def check(holds, message):
+def check(holds, message, failure=Failed):
     if not holds:
-        raise Failed(message)
+        raise failure(message)
 
 
 def wait_until(what, holds):
@@ -263,15 +267,12 @@ def as_many(weights):
     return sum(weights) ** 2 / max(sum(w * w for w in weights), 1)
 
 
-def are_complete(report, least=0.999):
-    """Whether at least that share of the stacks is complete, but for what lies by chance beyond, and one."""
-    stacks = report.quality["samples"] - report.quality.get("wall_stackless", 0)
-    return report.quality["stacks_complete"] >= least - by_chance(1 - least, stacks) - 1 / max(stacks, 1)
-
-
 def check_complete(report, least=0.999):
-    check(are_complete(report, least),
-          f"only {report.quality['stacks_complete']} of {report.quality['samples']} stacks are complete")
+    """At least that share of the stacks is complete, but for what lies by chance beyond, and one."""
+    stacks = report.quality["samples"] - report.quality.get("wall_stackless", 0)
+    complete = report.quality["stacks_complete"]
+    check(complete >= least - by_chance(1 - least, stacks) - 1 / max(stacks, 1),
+          f"only {complete} of {stacks} stacks are complete", Late)
 
 
 class Report:
@@ -455,14 +456,14 @@ def add_case(name, function, *arguments):
 TRIES = 4
 
 
-def tried_again(function):
+def tried_again(function, failure=Failed):
     """For cases whose figures a machine under load blurs, since the recorder gets a CPU late: right once is
-    right, and what is broken is wrong each time."""
+    right, and what is broken is wrong each time. failure: Late, where all else must hold each time."""
     def run_case(*arguments):
         for left in range(TRIES - 1, -1, -1):
             try:
                 return function(*arguments)
-            except Failed as why:
+            except failure as why:
                 if not left:
                     raise
                 say(f"tried again: {why}")

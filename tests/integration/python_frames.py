@@ -6,6 +6,7 @@ end of each. Every sample of that end must show the same chain. Every interprete
 found is tested: of Debian, of pyenv, and those that KYMO_PYTHONS names (paths, with a colon between).
 """
 import collections
+import functools
 import gzip
 import json
 import os
@@ -16,8 +17,8 @@ import signal
 import subprocess
 import time
 
-from kymotest import (BUILD, KYMO, Recording, add_case, by_chance, case, check, check_close, folder, main,
-                      perf_works, record, record_command, run, say, skip)
+from kymotest import (BUILD, KYMO, Late, Recording, add_case, by_chance, case, check, check_close, folder, main,
+                      perf_works, record, record_command, run, say, skip, tried_again)
 from pprof_samples import Pprof
 from pythons import VERSIONS, find_interpreters, one_of_each_kind, one_of_each_version, some_of, version_of
 
@@ -25,7 +26,6 @@ LIBRARY = BUILD / "src" / "start" / "libkymo.so"
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_stacks.py"
 # So long does the end of each chain spin: some samples where only the kernel's tick samples.
 SPIN_S = "0.012" if perf_works() else "0.05"
-TRIES = 10
 
 
 INTERPRETERS = find_interpreters()
@@ -107,8 +107,8 @@ def record_program(python, which, seconds=SPIN_S, arguments=(), **how):
     return recording, chains
 
 
-def compare_chains(stacks, chains):
-    """Each sample that is in a leaf shows what the program said. Returns how many each leaf has."""
+def check_chains(stacks, chains, at_least=1):
+    """Each sample that is in a leaf shows what the program said, and each leaf has samples."""
     seen, wrong = collections.Counter(), collections.defaultdict(list)
     for stack in stacks.samples:
         scripts = scripts_of(stack)
@@ -122,16 +122,10 @@ def compare_chains(stacks, chains):
     for name in sorted(wrong):
         say(f"{name}: {len(wrong[name])} of {seen[name]}: {list(wrong[name][0])}")
         say(f"   in truth: {sorted(chains[name])[0][:-1]}")
+    missing = sorted(name for name in chains if seen[name] < at_least)
     say(f"{sum(seen.values())} samples of {len(chains)} chains, {sum(map(len, wrong.values()))} differ")
     check(not wrong, f"differ: {sorted(wrong)}")
-    return seen
-
-
-def check_chains(stacks, chains, at_least=1):
-    """The same, and each leaf has samples."""
-    seen = compare_chains(stacks, chains)
-    missing = sorted(name for name in chains if seen[name] < at_least)
-    check(not missing, f"without samples: {missing}")
+    check(not missing, f"without samples: {missing}", Late)
     return seen
 
 
@@ -392,17 +386,13 @@ def greenlets(python):
           "greenlets' stacks do not end where these begin")
 
 
+@functools.partial(tried_again, failure=Late)
 def processes(python):
-    """What fork leaves of the interpreter in a child is found there; a new program finds its own. A child that
-    lives for some milliseconds may end before a recorder that is late."""
-    for _ in range(TRIES):
-        recording, chains = record_program(python, "processes")
-        seen = compare_chains(Stacks(recording), chains)
-        missing = sorted(chains.keys() - seen.keys())
-        check(len(chains["leaf_child"]) == 2, f"children: {chains['leaf_child']}")
-        if not missing:
-            return
-    check(False, f"without samples: {missing}")
+    """What fork leaves of the interpreter in a child is found there; a new program finds its own. (A child that
+    lives for some milliseconds may end before a recorder that is late.)"""
+    recording, chains = record_program(python, "processes")
+    check(len(chains["leaf_child"]) == 2, f"children: {chains['leaf_child']}")
+    check_chains(Stacks(recording), chains)
 
 
 def freed_code(python):

@@ -9,12 +9,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import servers
 from servers.server import Session
-from kymotest import (Recording, add_case, are_complete, check, check_complete, folder, main, record_command, say, skip,
-                      tools_for)
+from kymotest import (Late, Recording, add_case, check, check_complete, folder, main, record_command, say, skip,
+                      tools_for, tried_again)
 
 SECONDS = 1
-# A stack may be longer than its copy; until a recorder that is late knows it, so may the next ones be.
-TRIES = 4
 
 
 def loaded(server, seconds, prefix=()):
@@ -37,16 +35,10 @@ def works(name):
     alone, rate_alone = loaded(server, 1)
 
     for options in ([], ["--wall=10ms"], ["--alloc"]):
-        for _ in range(TRIES):
-            report = judge(server, alone, rate_alone, options)
-            if not server.own_frames or are_complete(report):
-                break
-        else:
-            check_complete(report)
+        tried_again(judge, Late)(server, alone, rate_alone, options)
 
 
 def judge(server, alone, rate_alone, options):
-    """All but whether stacks are complete. Returns the report."""
     path = folder() / "recording.kymo"
     user = server.user.pw_uid if server.user else None
     session, rate = loaded(server, SECONDS,
@@ -74,11 +66,13 @@ def judge(server, alone, rate_alone, options):
     # One worker may get all there is; each client has a process of its own.
     least = {"nginx": 2, "postgres": 4}.get(server.name, 1)
     check(len(processes) >= least, f"only {len(processes)} processes were recorded")
+    if not server.own_frames:
+        return
     # Where wall time is asked for, of few calls one or another.
-    if server.own_frames:
-        check(quality["disturbed"] <= (1 + 0.001 * samples if options else 0),
-              f"{quality['disturbed']} calls were disturbed")
-    return report
+    check(quality["disturbed"] <= (1 + 0.001 * samples if options else 0),
+          f"{quality['disturbed']} calls were disturbed")
+    # A stack may be longer than its copy; until a recorder that is late knows it, so may the next ones be.
+    check_complete(report)
 
 
 for known in servers.TESTED:

@@ -61,8 +61,9 @@ def run(bench):
     table = Table("What a recording costs in all",
                   "CPU time of the program, of all that it starts, and of the tool with its file, "
                   f"the symbols included where the tool looks them up then; medians of {rounds} "
-                  f"interleaved rounds, of perf and single engines in every {SELDOM}th. Where nothing is said of the cache, earlier recordings have "
-                  "inflated the debug files; *nothing cached*: each recording does.",
+                  f"interleaved rounds, of perf and single engines in every {SELDOM}th. Where nothing is "
+                  "said of the cache, earlier recordings have inflated the debug files; *nothing cached*: "
+                  "each recording does.",
                   ["", "CPU, ms", "spread", "more, ms", "ratio", "of the fastest"])
     for load in known:
         for name, tool in tools.items():
