@@ -13,8 +13,8 @@ import subprocess
 import time
 
 from agents import agent_command, has_ended, last_only, profiles, report
-from kymotest import (KYMO, PRELOAD, WORKLOADS, Profile, Report, Running, case, check, check_close, folder, main,
-                      run, say, skip, wait_until)
+from kymotest import (KYMO, PRELOAD, WORKLOADS, Profile, Report, Running, case, check, check_close,
+                      check_nothing_lost, folder, main, run, say, skip, wait_until)
 
 
 def program(rounds, pause_ms=20):
@@ -42,7 +42,8 @@ def cpu():
     # The kernel's work at the start and the end of the process is not in its own reading.
     check(truth["cpu"] * 0.999 <= seen <= truth["cpu"] + 0.1, f"{seen} s of {truth['cpu']} s")
     check_close("burn_round", burnt, truth["burn_round"], 0.03 * truth["burn_round"] + 0.05)
-    check(all(not {k: n for k, n in r["quality"]["lost"].items() if n} for r in reports), "records were lost")
+    for r in reports:
+        check_nothing_lost(r["quality"])
 
 
 def check_markers(files, truth):

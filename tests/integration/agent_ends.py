@@ -12,8 +12,8 @@ import subprocess
 import time
 
 from agents import DUMP, has_ended, profiles, report
-from kymotest import (KYMO, PRELOAD, WORKLOADS, Running, add_case, case, check, engines, folder, main, run, say,
-                      wait_until)
+from kymotest import (KYMO, PRELOAD, WORKLOADS, Running, add_case, case, check, check_nothing_lost, engines,
+                      folder, main, run, say, wait_until)
 
 
 def children(pid):
@@ -84,7 +84,7 @@ def ends(way, how):
     say(f"{seen:.3f} s, of {before:.3f} s before the end")
     # Without what the library did before it had an agent.
     check(seen >= before - 0.01, "the last of it is missing")
-    check(not any(out["quality"]["lost"].values()), f"{out['quality']['lost']}")
+    check_nothing_lost(out["quality"])
 
 
 for each_how in ("exit", "killed", "terminated", "terminated agent"):
@@ -143,7 +143,7 @@ def busy_threads(engine):
             counts[tid] += 1
         out = report(path)
         total += out["total"] / 1e9 + out["quality"]["cpu_unsampled_s"]
-        check(not any(out["quality"]["lost"].values()), f"{out['quality']['lost']}")
+        check_nothing_lost(out["quality"])
     check(len(counts) == 32 and len(firsts) >= 32, f"{len(counts)} threads, {len(firsts)} first samples")
     # A boundary falls into long distances between samples more often than into short ones.
     mean, expected = sum(firsts) / len(firsts), sum(w * w for w in others) / sum(others)

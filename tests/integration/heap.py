@@ -14,8 +14,8 @@ import subprocess
 import threading
 import time
 
-from kymotest import (BUILD, KYMO, PATIENCE_S, WORKLOADS, case, check, folder, main, record_command, run, say,
-                      skip)
+from kymotest import (BUILD, KYMO, PATIENCE_S, WORKLOADS, case, check, check_nothing_lost, folder, main,
+                      record_command, run, say, skip)
 
 DUMP = BUILD / "tests" / "recording_dump"
 EVERY = ("--alloc=0", "--buffer=64m")
@@ -273,7 +273,7 @@ def another_rate():
     sites = {f["name"]: f["total"] for f in found["functions"]}
     check_same("before", (sites["site_a"]["objects"], sites["site_a"]["bytes"]), (400, 400000))
     check_same("grown", (sites["site_grown"]["objects"], sites["site_grown"]["bytes"]), (100, 300000))
-    check(not found["quality"]["lost"], f"lost: {found['quality']['lost']}")
+    check_nothing_lost(found["quality"])
     check(rows(path, "--mode", "mapped") == {}, "the mapping is still there")
     check(sites["site_b"]["objects"] <= 21, f"while it was off: {sites['site_b']}")
     true = 1000 * 1000 + (512 << 20)

@@ -3,8 +3,8 @@
 import json
 import time
 
-from kymotest import (WORKLOADS, as_many, by_chance, case, check, check_close, main, perf_works, record, say,
-                      skip)
+from kymotest import (WORKLOADS, as_many, by_chance, case, check, check_close, check_nothing_lost, main,
+                      perf_works, record, say, skip)
 
 CLOCK_MONOTONIC_COARSE = 6
 TICK_S = time.clock_getres(CLOCK_MONOTONIC_COARSE)
@@ -36,7 +36,7 @@ def time_in_the_kernel():
     which is counted in its ticks, and so by chance, too."""
     recording, truth = record_kernel_time("perf", 6)
     report = recording.report()
-    check(not report.lost(), f"lost: {report.lost()}")
+    check_nothing_lost(report.quality)
     samples = recording.firefox().all_samples()
     many = as_many(s.cpu_ns for s in samples)
     for name in ("burn_own", "burn_random", "burn_faults"):

@@ -13,8 +13,8 @@ import signal
 import time
 from xml.etree import ElementTree
 
-from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, by_chance, case, check, check_close, engines,
-                      folder, main, record, record_command, run, say, skip)
+from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, by_chance, case, check, check_close,
+                      check_nothing_lost, engines, folder, main, record, record_command, run, say, skip)
 from pprof_samples import Pprof
 
 MARKS = WORKLOADS / "marks"
@@ -607,7 +607,7 @@ def kvserver():
     known, _ = in_pprof.sums(lambda functions, labels: functions & store and labels.get("request_id", 0) > 0)
     say(f"{work} samples of {work_ns / 1e6:.1f} ms in the store, {known} with a request's number")
     check(known == work > 0, "samples of the work do not know their request")
-    check(not report.lost(), f"lost {report.lost()}")
+    check_nothing_lost(report.quality)
     check(report.share("checksum") > 0, "there are no samples of the work")
     check_chart(recording, {"request", "execute", "journaled", "ask", "Queue of work", "Connections"})
     say(f"{len(markers)} markers, {len(profile.all_samples())} samples, queue up to {max(lengths)}")

@@ -9,8 +9,8 @@ import re
 import struct
 
 import known_programs
-from kymotest import (HZ, NOBODY, add_case, by_chance, check, check_close, folder, main, perf_works, record,
-                      run, say, skip)
+from kymotest import (HZ, NOBODY, add_case, by_chance, check, check_close, check_nothing_lost, folder, main,
+                      perf_works, record, run, say, skip)
 
 # The code that begins a process or a thread, in the program, in ld.so and in libc.
 ENTRIES = {"_start", "_dl_start_user", "clone3", "__clone3", "clone", "__clone"}
@@ -111,7 +111,7 @@ def profile_program(name, engine, user):
     report = recording.report()
     quality = report.quality
     check(quality["engine"] == engine, f"the engine is {quality['engine']}")
-    check(not report.lost(), f"lost: {report.lost()}")
+    check_nothing_lost(report.quality)
     check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
     # Without privilege a timer is no finer than the kernel tick.
     period_s = 0.001 if engine == "perf" else max(0.001, 1 / HZ)

@@ -6,7 +6,6 @@ end of each. Every sample of that end must show the same chain. Every interprete
 found is tested: of Debian, of pyenv, and those that KYMO_PYTHONS names (paths, with a colon between).
 """
 import collections
-import functools
 import gzip
 import json
 import os
@@ -17,8 +16,8 @@ import signal
 import subprocess
 import time
 
-from kymotest import (BUILD, KYMO, Late, Recording, add_case, by_chance, case, check, check_close, folder, main,
-                      perf_works, record, record_command, run, say, skip, tried_again)
+from kymotest import (BUILD, KYMO, Late, Recording, add_case, by_chance, case, check, check_close,
+                      check_nothing_lost, folder, main, perf_works, record, record_command, run, say, skip)
 from pprof_samples import Pprof
 from pythons import VERSIONS, find_interpreters, one_of_each_kind, one_of_each_version, some_of, version_of
 
@@ -333,7 +332,7 @@ def tasks(python):
         truth = used[whole[name]] / sum(used.values())
         check_close(name or "(none)", found[name] / sum(found.values()), truth,
                     max(0.02, by_chance(truth, samples)))
-    check(not recording.report().lost(), f"lost {recording.report().lost()}")
+    check_nothing_lost(recording.report().quality)
 
 
 def sub_interpreters(python):
@@ -386,7 +385,6 @@ def greenlets(python):
           "greenlets' stacks do not end where these begin")
 
 
-@functools.partial(tried_again, failure=Late)
 def processes(python):
     """What fork leaves of the interpreter in a child is found there; a new program finds its own. (A child that
     lives for some milliseconds may end before a recorder that is late.)"""

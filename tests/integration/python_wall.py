@@ -8,7 +8,8 @@ import json
 import math
 import pathlib
 
-from kymotest import WORKLOADS, add_case, check, check_close, main, record, run, say, skip, tried_again
+from kymotest import (WORKLOADS, add_case, check, check_close, check_nothing_lost, main, record, run, say, skip,
+                      tried_again)
 from pythons import find_interpreters, one_of_each_version, some_of
 
 PERIOD_S = 0.01
@@ -30,7 +31,7 @@ def record_way(way, python, arguments=()):
           f"status {recording.result.status}: {recording.result.stderr}")
     truth = json.loads(recording.result.stdout)
     report = recording.report("--mode", "wall")
-    check(not report.lost(), f"lost {report.lost()}")
+    check_nothing_lost(report.quality)
     return recording, truth, report
 
 

@@ -10,8 +10,8 @@ import json
 import os
 import pathlib
 
-from kymotest import (BUILD, HZ, NOBODY, WORKLOADS, add_case, check, check_close, copy_for_all,
-                      folder, main, record, run, say, skip, tools_for)
+from kymotest import (BUILD, HZ, NOBODY, WORKLOADS, add_case, check, check_close,
+                      check_nothing_lost, copy_for_all, folder, main, record, run, say, skip, tools_for)
 
 PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
 HOMELESS = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
@@ -56,7 +56,7 @@ def judge(where, recording, truth_s):
     quality = report.quality
     engine = quality["engine"]
     say(f"{where}: engine {engine}, {quality['samples']} samples")
-    check(not report.lost(), f"lost: {report.lost()}")
+    check_nothing_lost(report.quality)
     check_close("CPU seconds", report.total_s, truth_s, 0.01 * truth_s)
     check_close("achieved", quality["achieved"], 1, 0.01)
     check(quality["stacks_complete"] >= 0.999, f"stacks_complete {quality['stacks_complete']}")

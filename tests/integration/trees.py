@@ -7,7 +7,7 @@ import shutil
 import signal
 
 from kymotest import (KYMO, WORKLOADS, Recording, Running, add_case, check, check_close,
-                      check_complete, engines, folder, main, record, record_command, run, say,
+                      check_complete, check_nothing_lost, engines, folder, main, record, record_command, run, say,
                       skip, tools_for, wait_until)
 
 FAMILY = WORKLOADS / "family"
@@ -55,7 +55,7 @@ def family(engine):
                 0.01 * recording.cpu_s)
     check_close(f"{engine}: seconds sampled", report.total_s + report.quality["cpu_unsampled_s"],
                 sum(p["cpu_s"] for p in processes), 1e-3)
-    check(report.lost() == {}, report.lost())
+    check_nothing_lost(report.quality)
 
 
 def namespace(engine):
@@ -68,7 +68,7 @@ def namespace(engine):
     # On a busy machine a thread in there may end before the tick that would have sampled it.
     unsampled_s = report.quality["cpu_unsampled_s"]
     check_seconds(recording, truth_of(recording.result.stdout), unsampled_s)
-    check(report.lost() == {}, report.lost())
+    check_nothing_lost(report.quality)
 
 
 def tracks(engine):

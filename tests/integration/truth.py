@@ -2,8 +2,8 @@
 """Programs that know where their time goes, and what Kymo says of them."""
 import json
 
-from kymotest import (HZ, WORKLOADS, add_case, as_many, by_chance, case, check, check_close, check_complete, engines,
-                      main, record, say, skip)
+from kymotest import (HZ, WORKLOADS, add_case, as_many, by_chance, case, check, check_close, check_complete,
+                      check_nothing_lost, engines, main, record, say, skip)
 
 ENGINE = engines()[0]
 
@@ -15,7 +15,7 @@ def lines(result):
 def record_workload(*command):
     recording = record([WORKLOADS / command[0], *command[1:]], engine=ENGINE)
     report = recording.report()
-    check(not report.lost(), f"lost: {report.lost()}")
+    check_nothing_lost(report.quality)
     return recording, report
 
 

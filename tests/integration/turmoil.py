@@ -8,8 +8,8 @@ import signal
 import time
 
 from as_alone import check_accounted, check_sampled
-from kymotest import (WORKLOADS, Recording, Running, add_case, check, check_close, folder,
-                      main, perf_works, record, record_command, run, say, skip, tools_for, ways)
+from kymotest import (WORKLOADS, Recording, Running, add_case, check, check_close,
+                      check_nothing_lost, folder, main, perf_works, record, record_command, run, say, skip, tools_for, ways)
 
 PLUGINS = WORKLOADS / "plugins"
 SKIPPED = 77
@@ -70,7 +70,7 @@ def short_threads():
         truth = json.loads(recording.result.stdout)
         threads = truth["live"] + truth["short"] + 1
         report = accounted(way, recording)
-        check(not report.lost(), f"{way}: lost {report.lost()}")
+        check_nothing_lost(report.quality, f"{way}: ")
         check(len(report.threads) == threads, f"{way}: {len(report.threads)} threads of {threads}")
 
 
@@ -88,7 +88,7 @@ def plugins():
         check(recording.result.status == 0, f"{way}: {recording.result.stderr}")
         truth = json.loads(recording.result.stdout)
         report = accounted(way, recording)
-        check(not report.lost(), f"{way}: lost {report.lost()}")
+        check_nothing_lost(report.quality, f"{way}: ")
         seconds = {name: inside(report, "plugin_work", name + ".so")
                    for name in ("plugin_red", "plugin_blue")}
         if report.quality["engine"] == "timer":

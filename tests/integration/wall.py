@@ -12,7 +12,7 @@ import sys
 import time
 
 from kymotest import (NOBODY, WORKLOADS, Recording, Running, add_case, case, check, check_close,
-                      check_complete, copy_for_all, engines, folder, main, record, record_command, run, say, skip,
+                      check_complete, check_nothing_lost, copy_for_all, engines, folder, main, record, record_command, run, say, skip,
                       tools_for)
 
 PERIOD_S = 0.01
@@ -48,7 +48,7 @@ def check_quality(report, looks):
         f"{quality['stacks_complete']:.4f} of stacks complete, {quality['disturbed']} disturbed")
     check(abs(quality["wall_achieved"] - 1) <= 0.01, "time is missing, or there twice")
     check(quality["disturbed"] <= few_of(looks), f"{quality['disturbed']} calls disturbed")
-    check(not report.lost(), f"lost {report.lost()}")
+    check_nothing_lost(report.quality)
 
 
 def shares(engine):
