@@ -74,6 +74,9 @@ foreach(bytes 2048 4096 6144 8192)
     kymo_seen_test(small_altstack.${bytes} "" small_altstack ${bytes})
 endforeach()
 kymo_seen_test(small_altstack.raw "" small_altstack 0 raw)
+foreach(how early forked)
+    kymo_seen_test(small_altstack.${how} "" small_altstack 2048 ${how})
+endforeach()
 
 # No recorder listens there. The program that was launched says so, what it starts does not.
 foreach(whose "" ",child")

@@ -25,7 +25,9 @@
  * No function of the program's is interposed. So these are not seen: threads that block all signals
  * have no samples; a program that takes the signal of the samples (SIGURG, or what signal= says) by
  * sigaction takes it from Kymo, and the profiles say that; programs that this one becomes by exec
- * are not recorded, forked children are. Allocations need `LD_PRELOAD` of the preload library, or
+ * are not recorded, forked children are. The handler runs on alternate stacks (sigaltstack), unless
+ * the thread that calls kymo_agent_start has one that is too small for it; those of other threads,
+ * and later ones, must have room for it: AT_MINSIGSTKSZ (getauxval) and 2 KiB more. Allocations need `LD_PRELOAD` of the preload library, or
  * `kymo agent -- PROGRAM`. A library should not be unloaded by dlclose while another thread runs in
  * it, and a library that was unloaded and replaced at its address may have wrong names for a
  * moment.

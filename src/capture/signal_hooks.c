@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <sys/auxv.h>
 
 #include "capture/fork_child.h"
 #include "capture/hooks.h"
@@ -173,24 +172,20 @@ KYMO_HOOK int siginterrupt(int signo, int interrupts)
 
 /* ---- sigaltstack ---- */
 
-/* The kernel's frame, which is large where registers are wide, and what our own handler uses, which
- * tools/signal-path.txt bounds. */
-static size_t handler_needs(void)
-{
-    size_t frame = getauxval(AT_MINSIGSTKSZ);
-    return (frame ? frame : 4096u) + 2048u;
-}
-
 /* An alternate stack that is meant for a fault which never comes may be smaller than the kernel's
  * frame: our signal would end the program there. */
 KYMO_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 {
     __typeof__(sigaltstack) *real = KYMO_REAL(sigaltstack);
     struct kymo_capture_process *p = kymo_process_here();
-    if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
-        !(kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_SIGNALS) &&
-        kymo_signal_on_alternate_stack() && kymo_signal_process_is_own(p))
-        kymo_signal_off_alternate_stack(p);
+    if (stack && kymo_signal_would_overflow(stack)) {
+        /* A forked child that has not attached has its parent's handler, and a timer for it. */
+        kymo_fork_attach_now();
+        p = kymo_process_here();
+        if (!p || (!(kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_SIGNALS) &&
+                   kymo_signal_process_is_own(p)))
+            kymo_signal_off_alternate_stack(p);
+    }
     int result = real(stack, old);
     /* A child of vfork has one of its own, and its parent's memory. */
     if (result == 0 && stack && (!p || kymo_signal_process_is_own(p)) &&

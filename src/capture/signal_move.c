@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "capture/hooks.h"
 #include "capture/mask_hooks.h"
@@ -102,16 +103,27 @@ int kymo_signal_install(int signo, const struct kymo_program_action *program)
     return KYMO_REAL_FOUND(sigaction)(signo, &ours, NULL) == 0;
 }
 
-int kymo_signal_on_alternate_stack(void)
+/* The kernel's frame, which is large where registers are wide, and what our own handler uses, which
+ * tools/signal-path.txt bounds. */
+static size_t handler_needs(void)
 {
-    return kymo_load_relaxed(&on_stack) != 0;
+    size_t frame = getauxval(AT_MINSIGSTKSZ);
+    return (frame ? frame : 4096u) + 2048u;
+}
+
+int kymo_signal_would_overflow(const stack_t *stack)
+{
+    return kymo_load_relaxed(&on_stack) && !(stack->ss_flags & SS_DISABLE) &&
+           stack->ss_size < handler_needs();
 }
 
 void kymo_signal_off_alternate_stack(struct kymo_capture_process *p)
 {
     struct kymo_signal_hold hold;
-    kymo_signal_lock(p, &hold);
     kymo_store_relaxed(&on_stack, 0);
+    if (!p)
+        return;
+    kymo_signal_lock(p, &hold);
     for (int signo = 1; signo < NSIG; signo++) {
         int own = kymo_own_signal_find(signo);
         if (own >= 0) {
@@ -193,6 +205,11 @@ int kymo_signal_start(struct kymo_capture_process *p)
     struct kymo_session *s = p->session;
     uint64_t blocked;
     int signo = (int)s->signal;
+    stack_t stack;
+    /* Where no function of libc is hooked, and what was done by number. */
+    if (kymo_syscall3(SYS_sigaltstack, 0, (long)(intptr_t)&stack, 0) == 0 &&
+        kymo_signal_would_overflow(&stack))
+        kymo_signal_off_alternate_stack(NULL);
     kymo_raw_get_mask(&blocked);
     if (s->flags & KYMO_SESSION_SIGNAL_FIXED) {
         struct sigaction theirs;

@@ -60,8 +60,8 @@ KYMO_SIGNAL_SAFE int kymo_program_action_reset(int own, uint32_t which, void (*h
 
 /* ---- signal_move.c ---- */
 
-/* Chooses the first signal and installs our handler for it. Returns 0 if no signal is free. Start
- * only, on the main thread. */
+/* Chooses the first signal and installs our handler for it, which the alternate stack of the
+ * calling thread must hold, if it has one. Returns 0 if no signal is free. Start only. */
 int kymo_signal_start(struct kymo_capture_process *process);
 
 /* The program uses these signals itself: samples do not arrive by one of them from now on. Returns
@@ -80,10 +80,10 @@ void kymo_signal_note_use(uint64_t mask);
 
 /* Our handler for a signal of which the program wants this. Returns 0 on failure. */
 int kymo_signal_install(int signo, const struct kymo_program_action *program);
-/* No more on alternate stacks: one is too small. */
+/* Whether our handler would run on this alternate stack, and it is too small for that. */
+int kymo_signal_would_overflow(const stack_t *stack);
+/* No handler of ours runs on alternate stacks from now on. process: NULL if none is installed. */
 void kymo_signal_off_alternate_stack(struct kymo_capture_process *process);
-/* Whether our handler runs on alternate stacks. */
-int kymo_signal_on_alternate_stack(void);
 
 /* Just before a new image: what the program ignores is ignored in truth, since a handler would not
  * stay. Returns those signals; heed puts our handler in front of them again. */

@@ -26,6 +26,9 @@ static const char *mode, *folder;
 static atomic_int tries, is_released;
 static pthread_t main_thread;
 
+/* As for a fault that never comes: too small for a handler. */
+static char small_stack[2048];
+
 static int is(const char *name)
 {
     return strcmp(mode, name) == 0;
@@ -96,6 +99,8 @@ int main(int argc, char **argv)
     folder = argv[4];
     main_thread = pthread_self();
     setvbuf(stdout, NULL, _IOLBF, 1 << 16);
+    must(sigaltstack(&(stack_t){.ss_sp = small_stack, .ss_size = sizeof small_stack}, NULL) == 0,
+         "sigaltstack");
     kymo_agent *agent;
     kymo_error why = {.code = KYMO_OK};
     kymo_agent_status s = {.size = sizeof s};

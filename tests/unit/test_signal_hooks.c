@@ -107,8 +107,9 @@ void kymo_signal_unlock(const struct kymo_signal_hold *hold)
     (void)hold;
 }
 
-int kymo_signal_on_alternate_stack(void)
+int kymo_signal_would_overflow(const stack_t *stack)
 {
+    (void)stack;
     return 0;
 }
 

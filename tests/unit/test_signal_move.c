@@ -431,15 +431,35 @@ CASE(calls_are_interrupted_as_the_program_wants_it)
 
 CASE(small_alternate_stacks_are_left)
 {
+    const stack_t small = {.ss_size = 2048}, large = {.ss_size = 1 << 20};
+    const stack_t none = {.ss_size = 2048, .ss_flags = SS_DISABLE};
     EXPECT(kymo_signal_start(&process));
     kymo_signal_leave(&process, BIT(SIGURG));
-    EXPECT(kymo_signal_on_alternate_stack());
+    EXPECT(!kymo_signal_would_overflow(&large));
+    EXPECT(!kymo_signal_would_overflow(&none));
+    EXPECT(kymo_signal_would_overflow(&small));
     kymo_signal_off_alternate_stack(&process);
-    EXPECT(!kymo_signal_on_alternate_stack());
+    EXPECT(!kymo_signal_would_overflow(&small));
     EXPECT(is_ours(SIGURG) && !(flags_of(SIGURG) & SA_ONSTACK));
     EXPECT(is_ours(SIGWINCH) && !(flags_of(SIGWINCH) & SA_ONSTACK));
     kymo_signal_leave(&process, BIT(SIGWINCH));
     EXPECT(!(flags_of(process.signal) & SA_ONSTACK)); /* also a later one */
+}
+
+/* A program may have set one before any of our code ran, or where none of its calls is hooked. */
+CASE(a_small_alternate_stack_from_before_is_left)
+{
+    static char memory[1 << 16];
+    const stack_t small = {.ss_sp = memory, .ss_size = 2048}, large = {memory, 0, sizeof memory};
+    EXPECT(sigaltstack(&large, NULL) == 0 && kymo_signal_start(&process));
+    EXPECT(is_ours(SIGURG) && flags_of(SIGURG) & SA_ONSTACK);
+    kymo_signal_stop(&process, 1);
+    if (sigaltstack(&small, NULL) !=
+        0) /* the kernel wants more on a processor with large registers */
+        return;
+    EXPECT(kymo_signal_start(&process));
+    EXPECT(process.signal && is_ours(process.signal));
+    EXPECT(!(flags_of(process.signal) & SA_ONSTACK));
 }
 
 CASE(actions_are_kept_whole)
@@ -517,6 +537,7 @@ int main(void)
         cmocka_unit_test(what_the_program_ignores_is_ignored_for_an_exec),
         cmocka_unit_test(calls_are_interrupted_as_the_program_wants_it),
         cmocka_unit_test(small_alternate_stacks_are_left),
+        cmocka_unit_test(a_small_alternate_stack_from_before_is_left),
         cmocka_unit_test(actions_are_kept_whole),
         cmocka_unit_test(a_child_finds_the_lock_free),
         cmocka_unit_test(quiet_nobody_waits_for_ever),
