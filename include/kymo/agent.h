@@ -27,10 +27,10 @@
  * sigaction takes it from Kymo, and the profiles say that; programs that this one becomes by exec
  * are not recorded, forked children are. The handler runs on alternate stacks (sigaltstack), unless
  * the thread that calls kymo_agent_start has one that is too small for it; those of other threads,
- * and later ones, must have room for it: AT_MINSIGSTKSZ (getauxval) and 2 KiB more. Allocations need `LD_PRELOAD` of the preload library, or
- * `kymo agent -- PROGRAM`. A library should not be unloaded by dlclose while another thread runs in
- * it, and a library that was unloaded and replaced at its address may have wrong names for a
- * moment.
+ * and later ones, must have room for it: AT_MINSIGSTKSZ (getauxval) and 2 KiB more. Allocations
+ * need `LD_PRELOAD` of the preload library, or `kymo agent -- PROGRAM`. A library should not be
+ * unloaded by dlclose while another thread runs in it, and a library that was unloaded and replaced
+ * at its address may have wrong names for a moment.
  */
 #ifndef KYMO_AGENT_H
 #define KYMO_AGENT_H

@@ -325,9 +325,10 @@ struct kymo_session {
     uint32_t wake __attribute__((aligned(64))); /* counts the threads that began */
     uint32_t filled; /* counts the times that a thread had filled several blocks since the last */
     uint64_t lost[KYMO_LOSS_KINDS] __attribute__((aligned(64)));
-    /* CPU clock of the thread that calls exec, just before it does. The next image of the process
-     * begins with it as its main thread's; stale if that exec failed. */
-    uint64_t replaced_cpu_ns;
+    /* CPU clock of the thread that calls exec, just before it does: it becomes the main thread of
+     * the next image, with this clock. Beside it the clock of this image's main thread, which may
+     * be another one. Stale if that exec failed. */
+    uint64_t replaced_cpu_ns, replaced_main_ns;
     uint64_t definition_used __attribute__((aligned(64))); /* bytes of them that were claimed */
     uint32_t definition_count;                             /* numbers that were given out */
     uint32_t counter_count;

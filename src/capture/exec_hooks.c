@@ -40,20 +40,41 @@ static struct kymo_capture_process *own_process(void)
     return p && !kymo_is_quiet(p) && p->session->pid == kymo_raw_getpid() ? p : NULL;
 }
 
-/* Just before the real call: what the thread has used so far belongs to this image. A real-time
- * signal ends a program that does not handle it, and a timer may raise one in the middle of an
- * exec: so such a timer goes first. Returns the thread whose timer that was. */
-static struct kymo_capture_thread *prepare(struct kymo_capture_process *p)
+/* What the threads have used so far belongs to this image. */
+static void note_clocks(struct kymo_capture_process *p, struct kymo_capture_thread *t)
+{
+    const uint32_t main = kymo_raw_getpid();
+    const uint64_t cpu_ns = kymo_clock_thread_cpu();
+    kymo_store_relaxed(&p->session->replaced_main_ns,
+                       kymo_raw_gettid() == main ? cpu_ns
+                                                 : kymo_clock_cpu(kymo_clock_of_thread(main)));
+    kymo_store_relaxed(&p->session->replaced_cpu_ns, cpu_ns);
+    if (t && !(t->slot->flags & KYMO_SLOT_MAIN))
+        kymo_store_relaxed(&t->slot->end_cpu_ns, cpu_ns - t->before_cpu_ns);
+}
+
+/* Just before the real call. A real-time signal ends a program that does not handle it, and a timer
+ * may raise one in the middle of an exec: so such a timer goes first. Returns whether it did. */
+static int prepare(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     enum { REAL_TIME = 32 };
-    if (!p)
-        return NULL;
-    struct kymo_capture_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
-    kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
-    if (!t || !t->process || !t->slot->timer_on || t->timer_signal < REAL_TIME)
-        return NULL;
+    if (p)
+        note_clocks(p, t);
+    if (!t || !t->slot->timer_on || t->timer_signal < REAL_TIME)
+        return 0;
     kymo_timer_disarm(t);
-    return t;
+    return 1;
+}
+
+/* The thread is still there. */
+static void go_on(struct kymo_capture_process *p, struct kymo_capture_thread *t, int is_disarmed)
+{
+    int saved = errno;
+    if (t && !(t->slot->flags & KYMO_SLOT_MAIN))
+        kymo_store_relaxed(&t->slot->end_cpu_ns, 0u);
+    if (is_disarmed)
+        (void)kymo_timer_arm(p, t);
+    errno = saved;
 }
 
 static int execute(void *what, char *const *env)
@@ -61,7 +82,10 @@ static int execute(void *what, char *const *env)
     const struct exec *e = what;
     int result;
     struct kymo_capture_process *p = own_process();
-    struct kymo_capture_thread *disarmed = prepare(p);
+    struct kymo_capture_thread *t = p && kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
+    if (t && !t->process)
+        t = NULL;
+    int is_disarmed = prepare(p, t);
     uint64_t ignored = kymo_signal_ignore();
     uint64_t held = kymo_mask_settle();
     if (e->by_name)
@@ -72,11 +96,7 @@ static int execute(void *what, char *const *env)
         result = e->by_descriptor(e->fd, e->argv, env);
     kymo_mask_resume(held);
     kymo_signal_heed(ignored);
-    if (disarmed) {
-        int saved = errno;
-        (void)kymo_timer_arm(p, disarmed);
-        errno = saved;
-    }
+    go_on(p, t, is_disarmed);
     return result;
 }
 

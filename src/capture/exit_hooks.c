@@ -17,21 +17,10 @@
 #include "sys/clock.h"
 #include "sys/raw.h"
 
-/* The CPU clock of one thread of this process, by its number. */
-static uint64_t cpu_of(uint32_t tid)
-{
-    enum { PER_THREAD = 4, SCHED = 2 }; /* how the kernel writes such a clock */
-    struct timespec t;
-    long clock = (long)(int)(~tid << 3 | PER_THREAD | SCHED);
-    if (kymo_syscall3(SYS_clock_gettime, clock, (long)(intptr_t)&t, 0) != 0)
-        return 0;
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void note_thread(struct kymo_thread_slot *slot)
 {
     if (kymo_load_relaxed(&slot->state) == KYMO_SLOT_LIVE)
-        kymo_store_relaxed(&slot->end_cpu_ns, cpu_of(slot->tid));
+        kymo_store_relaxed(&slot->end_cpu_ns, kymo_clock_cpu(kymo_clock_of_thread(slot->tid)));
 }
 
 static void note_end(void)

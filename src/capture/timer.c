@@ -23,13 +23,6 @@ static void unlock(struct kymo_capture_thread *t)
     kymo_store_release(&t->timer_lock, 0u);
 }
 
-/* The CPU clock of any thread of this process, as the kernel numbers it. */
-static long cpu_clock_of(uint32_t tid)
-{
-    enum { PER_THREAD = 4, SCHEDULER = 2 };
-    return (long)(int)(~tid << 3 | PER_THREAD | SCHEDULER);
-}
-
 static int arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     int signo = kymo_load_relaxed(&p->signal);
@@ -37,8 +30,8 @@ static int arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
     event.sigev_value.sival_ptr = (void *)(uintptr_t)p->cookie;
     event._sigev_un._tid = (pid_t)t->tid;
     int32_t id = 0;
-    if (!signo || kymo_syscall3(SYS_timer_create, cpu_clock_of(t->tid), (long)(intptr_t)&event,
-                                (long)(intptr_t)&id) != 0)
+    if (!signo || kymo_syscall3(SYS_timer_create, kymo_clock_of_thread(t->tid),
+                                (long)(intptr_t)&event, (long)(intptr_t)&id) != 0)
         return 0;
     /* The first expiry falls at random into the period: threads that live shorter than one are
      * sampled in proportion to their CPU time. */

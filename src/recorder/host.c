@@ -577,15 +577,21 @@ static uint64_t main_copied(const kymo_host *h)
     return 0;
 }
 
-uint64_t kymo_host_main_cpu_ns(const kymo_host *h, uint64_t at_most_ns)
+struct kymo_exec_clocks kymo_host_exec_clocks(const kymo_host *h, uint64_t cpu_ns)
 {
-    uint64_t said_ns = kymo_load_acquire(&h->session->replaced_cpu_ns);
+    const uint64_t caller_ns = kymo_load_acquire(&h->session->replaced_cpu_ns);
+    const uint64_t main_ns = kymo_load_relaxed(&h->session->replaced_main_ns);
     uint64_t least_ns = h->out.main_cpu_before + kymo_drain_main_weight(h->drain);
-    if (said_ns >= least_ns && said_ns <= at_most_ns)
-        return said_ns;
+    /* Another thread called exec, whose clock says nothing of the main one's. */
+    if (caller_ns > 0 && main_ns != caller_ns && caller_ns <= cpu_ns)
+        return (struct kymo_exec_clocks){main_ns > least_ns ? main_ns : least_ns, caller_ns};
+    if (main_ns >= least_ns && main_ns <= cpu_ns)
+        return (struct kymo_exec_clocks){main_ns, main_ns};
     /* Copies count by another clock. */
     least_ns += main_copied(h);
-    return least_ns < at_most_ns ? least_ns : at_most_ns;
+    if (least_ns > cpu_ns)
+        least_ns = cpu_ns;
+    return (struct kymo_exec_clocks){least_ns, least_ns};
 }
 
 int kymo_host_refusal(kymo_host *h, struct kymo_refusal *out, uint64_t *missed)

@@ -172,9 +172,15 @@ int kymo_host_is_behind(const kymo_host *host);
 
 /* The path of the unrecorded program that the process has changed to by exec, or "". */
 const char *kymo_host_replaced_by(const kymo_host *host);
-/* CPU time of the main thread as written by the hook before an exec. If that is missing or
- * impossible: the sum of the main thread's samples. */
-uint64_t kymo_host_main_cpu_ns(const kymo_host *host, uint64_t at_most_ns);
+/* CPU clocks at an exec. */
+struct kymo_exec_clocks {
+    uint64_t old_ns; /* of the main thread that the image had */
+    uint64_t new_ns; /* of the thread that is the next image's main one: that which called exec */
+};
+
+/* As written by the hook before an exec; cpu_ns: what the next image's main thread has used by now.
+ * If that is missing or impossible: the sum of the main thread's samples, which called exec. */
+struct kymo_exec_clocks kymo_host_exec_clocks(const kymo_host *host, uint64_t cpu_ns);
 /* The next unrecorded program that the process started; as kymo_refusal_read. */
 int kymo_host_refusal(kymo_host *host, struct kymo_refusal *out, uint64_t *missed);
 

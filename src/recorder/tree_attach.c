@@ -361,9 +361,11 @@ static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message
     const char *between = kymo_host_replaced_by(before->host);
     /* CPU time of an unrecorded program between the two belongs to neither image. */
     int is_followed = between[0] == '\0' || strcmp(between, exe) == 0;
-    ending.main_cpu_ns =
-        is_followed ? kymo_host_main_cpu_ns(before->host, hello->cpu_ns) : hello->cpu_ns;
-    *main_ns = ending.main_cpu_ns;
+    struct kymo_exec_clocks clocks = {hello->cpu_ns, hello->cpu_ns};
+    if (is_followed)
+        clocks = kymo_host_exec_clocks(before->host, hello->cpu_ns);
+    ending.main_cpu_ns = clocks.old_ns;
+    *main_ns = clocks.new_ns;
     uint64_t ended_ns = t->cpu_ns;
     uint64_t before_ns = before->cpu_before_ns;
     KYMO_TRY(kymo_tree_end_image(t, before, &ending, is_followed));

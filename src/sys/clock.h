@@ -38,14 +38,27 @@ static inline uint64_t kymo_clock_now(enum kymo_clock_kind kind)
     return kind == KYMO_CLOCK_TSC ? kymo_clock_tsc() : kymo_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The CPU time of the calling thread, in nanoseconds, by a raw system call: glibc's wrapper would
- * do the same, since no vDSO has this clock. 0 when a filter denies the call. */
-static inline uint64_t kymo_clock_thread_cpu(void)
+/* The CPU clock of any thread of this process, as the kernel numbers it. */
+static inline long kymo_clock_of_thread(uint32_t tid)
+{
+    enum { PER_THREAD = 4, SCHEDULER = 2 };
+    return (long)(int)(~tid << 3 | PER_THREAD | SCHEDULER);
+}
+
+/* A CPU clock, in nanoseconds, by a raw system call: glibc's wrapper would do the same, since no
+ * vDSO has these. 0 when a filter denies the call, or there is no such thread. */
+static inline uint64_t kymo_clock_cpu(long clock)
 {
     struct timespec t = {0, 0};
-    if (kymo_syscall3(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)(intptr_t)&t, 0) != 0)
+    if (kymo_syscall3(SYS_clock_gettime, clock, (long)(intptr_t)&t, 0) != 0)
         return 0;
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The CPU time of the calling thread. */
+static inline uint64_t kymo_clock_thread_cpu(void)
+{
+    return kymo_clock_cpu(CLOCK_THREAD_CPUTIME_ID);
 }
 
 #endif

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from as_alone import check_accounted, check_sampled
-from kymotest import (BUILD, KYMO, NOBODY, WALL, add_case, case, check, engines, folder, main,
+from kymotest import (BUILD, KYMO, NOBODY, WALL, add_case, case, check, check_close, engines, folder, main,
                       record, record_command, run, say, skip, tried_again)
 
 HERE = BUILD / "tests" / "integration"
@@ -45,6 +45,29 @@ add_case("exec_chains.real_time", exec_chains, "timer", ["--signal=RTMAX-3"])
 # Which engine it may be is Kymo's to find out: one that sends such a signal from outside would end
 # the image that has no handler for it yet.
 add_case("exec_chains.real_time_auto", exec_chains, "auto", ["--signal=RTMAX-3"])
+
+
+def exec_by_a_thread(engine):
+    """The thread that calls exec is the next image's main one, and its clock goes on: no thread has time
+    of another, whichever of the two used more."""
+    for main_ms, thread_ms in ((100, 400), (400, 100)):
+        recording = record([HERE / "exec_thread", str(main_ms), str(thread_ms), "50"], engine=engine)
+        check(recording.result.status == 0, f"status {recording.result.status}")
+        report = recording.report()
+        first, then = report.data["processes"]
+        used = sorted(t["cpu_s"] for t in report.threads)
+        say(f"{engine}: {first['cpu_s']:.3f} and {then['cpu_s']:.3f} s of {recording.cpu_s:.3f} s; threads {used}")
+        slack = 0.01 + 0.02 * recording.cpu_s
+        check_close("the image before", first["cpu_s"], (main_ms + thread_ms) / 1e3, slack)
+        check_close("the image behind", then["cpu_s"], 0.05, slack)
+        for found, ms in zip(used, (50, 100, 400)):
+            check_close("a thread", found, ms / 1e3, slack)
+        check_close("sampled", report.total_s + report.quality["cpu_unsampled_s"], recording.cpu_s,
+                    0.01 * recording.cpu_s)
+
+
+for name in engines():
+    add_case(f"exec_by_a_thread.{name}", exec_by_a_thread, name)
 
 
 @case
