@@ -28,10 +28,12 @@
 #include "capture/hooks.h"
 #include "sys/raw.h"
 
-/* Before a call: what ended earlier ones does not count. */
+/* Before a call: what ended earlier ones does not count. A thread with storage of another runtime's
+ * has no such word, and no handler that would set it. */
 static void begin(void)
 {
-    kymo_store_relaxed(&kymo_cut_call, 0);
+    if (kymo_likely(kymo_thread_pointer_is_libc(0)))
+        kymo_store_relaxed(&kymo_cut_call, 0);
     kymo_signal_fence();
 }
 
@@ -39,7 +41,7 @@ static void begin(void)
 static int was_cut(ssize_t bytes)
 {
     kymo_signal_fence();
-    return kymo_load_relaxed(&kymo_cut_call) == bytes;
+    return kymo_thread_pointer_is_libc(0) && kymo_load_relaxed(&kymo_cut_call) == bytes;
 }
 
 static int waits(int fd)
