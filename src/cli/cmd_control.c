@@ -335,9 +335,12 @@ static int take_setting(struct control_request *asked, const char *setting)
 
 static int take_switch(struct control_request *asked, const kymo_arg *arg)
 {
-    if (arg->switch_id == KYMO_SWITCH_OUTPUT)
+    if (arg->switch_id == KYMO_SWITCH_OUTPUT) {
+        if (asked->output)
+            return kymo_usage_error(KYMO_IN_CONTROL, "-o: one file is written, not also %.150s",
+                                    arg->value);
         asked->output = arg->value;
-    else if ((asked->pid = parse_pid(arg->value)) == 0)
+    } else if ((asked->pid = parse_pid(arg->value)) == 0)
         return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not a process id", arg->value);
     return -1;
 }
