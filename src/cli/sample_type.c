@@ -95,9 +95,7 @@ static int has_samples(const kymo_profile *profile, uint32_t type)
  */
 static int is_recorded(const kymo_profile *profile, uint32_t type)
 {
-    return kymo_is_imported(profile) || type == KYMO_SAMPLE_CPU ||
-           (type == KYMO_SAMPLE_WALL ? kymo_profile_meta(profile)->wall_period_ns > 0
-                                     : has_samples(profile, type));
+    return kymo_is_imported(profile) || type == KYMO_SAMPLE_CPU || has_samples(profile, type);
 }
 
 int kymo_has_kind(const kymo_profile *profile, const char *file, uint32_t kind)
@@ -105,7 +103,9 @@ int kymo_has_kind(const kymo_profile *profile, const char *file, uint32_t kind)
     const char *why = NULL;
     if (is_recorded(profile, kind))
         return 1;
-    if (kind == KYMO_SAMPLE_WALL)
+    if (kind == KYMO_SAMPLE_WALL && kymo_profile_meta(profile)->wall_period_ns > 0)
+        why = "there are no samples of wall time";
+    else if (kind == KYMO_SAMPLE_WALL)
         why = "no wall time was recorded (kymo record --wall)";
     else
         why = "no calls were traced (kymo record --trace=python)";

@@ -4,10 +4,12 @@
  * run time, and programs that run in an interpreter.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "views/report_quality.h"
 #include "views/runtimes.h"
 
@@ -167,24 +169,55 @@ static void print_jvm_stacks(const kymo_terminal *t, const kymo_profile *profile
     print_line(t, before, &line);
 }
 
+struct unnamed {
+    const char *module;
+    uint64_t self;
+};
+
+static int compare_modules(const void *a, const void *b)
+{
+    const struct unnamed *x = a, *y = b;
+    return strcmp(x->module, y->module);
+}
+
+/* The module that has most of it. */
+static const char *largest_module(struct unnamed *parts, size_t count)
+{
+    const char *largest = NULL;
+    uint64_t most = 0, sum = 0;
+    qsort(parts, count, sizeof *parts, compare_modules);
+    for (size_t i = 0; i < count; i++) {
+        sum = i > 0 && compare_modules(&parts[i], &parts[i - 1]) == 0 ? sum : 0;
+        sum += parts[i].self;
+        if (!largest || sum > most) {
+            largest = parts[i].module;
+            most = sum;
+        }
+    }
+    return largest;
+}
+
 void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_profile *profile,
                                const kymo_report *report, const char *before)
 {
     size_t n;
     uint64_t generated = 0;
     uint64_t in_files = 0;
-    const kymo_report_row *largest = NULL;
+    KYMO_VEC(struct unnamed) parts = {0};
     const kymo_report_row *rows = kymo_report_rows(report, &n);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(rows[i].name, "[generated code]") == 0)
             generated += rows[i].self;
         if (!rows[i].module || !kymo_report_is_unnamed(&rows[i]))
             continue;
-        largest = largest ? largest : &rows[i];
-        in_files += rows[i].self;
+        const struct unnamed part = {rows[i].module, rows[i].self};
+        if (kymo_vec_push(&parts, part) == KYMO_OK)
+            in_files += rows[i].self;
     }
-    if (largest && share_of(in_files, report) >= WORTH_A_LINE)
-        print_no_symbols(t, profile, share_of(in_files, report), largest->module, before);
+    if (parts.len > 0 && share_of(in_files, report) >= WORTH_A_LINE)
+        print_no_symbols(t, profile, share_of(in_files, report),
+                         largest_module(parts.data, parts.len), before);
+    kymo_vec_deinit(&parts);
     if (share_of(generated, report) >= WORTH_A_LINE)
         print_generated(t, profile, share_of(generated, report), before);
     else

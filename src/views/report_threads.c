@@ -77,6 +77,11 @@ void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile
     for (size_t i = 0; i < n; i++)
         if (is_wait(&rows[i]))
             waited += rows[i].self;
+    /* What is sampled from outside has none. */
+    if (kymo_report_total(report) == 0) {
+        kymo_report_destroy(report);
+        return;
+    }
     fprintf(t->to, "%sthe threads waited %s of the %s that %s", before,
             kymo_format_duration(time, waited),
             kymo_format_duration(all, kymo_report_total(report)),

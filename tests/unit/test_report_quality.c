@@ -2,6 +2,7 @@
 #include "views/report_quality.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -415,6 +416,20 @@ static void code_without_symbols(void **state)
                 "stripped: build it with -g, or install its debug file\n");
 }
 
+/* The one with the largest function is not the one with most of the time. */
+static void code_without_symbols_in_two_modules(void **state)
+{
+    (void)state;
+    add("/nowhere/small", NULL, 12 * MS);
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "large+0x%x", 0x100 * (i + 1));
+        add("/nowhere/large", name, 10 * MS);
+    }
+    add("/opt/prog", "work", 48 * MS);
+    expect_hint("note: 52 % of the time is in code without symbols, most of it in large; ");
+}
+
 static void code_of_a_system_library(void **state)
 {
     (void)state;
@@ -572,6 +587,7 @@ int main(void)
         T(few_samples),
         T(a_little_without_symbols_is_no_line),
         T(code_without_symbols),
+        T(code_without_symbols_in_two_modules),
         T(code_of_a_system_library),
         T(code_of_a_file_that_is_gone),
         T(functions_by_their_place_are_no_names),
