@@ -12,7 +12,8 @@
 static int is_empty(const kymo_profile *profile)
 {
     const kymo_quality *q = kymo_profile_quality(profile);
-    return q->samples == 0 && q->wall_samples == 0 &&
+    /* startup_ns: processes began and ended, none of which had a sample. */
+    return q->samples == 0 && q->wall_samples == 0 && q->startup_ns == 0 &&
            kymo_profile_count(profile, KYMO_TABLE_MARKERS) == 0 &&
            kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) == 0;
 }

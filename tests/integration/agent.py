@@ -108,6 +108,22 @@ def functions(path, mode):
     return report(path, "--mode", mode)["functions"]
 
 
+@case
+def short_processes():
+    """An interval in which processes began and ended, none of which had a sample, is sent."""
+    place = folder() / "profiles"
+    script = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); /bin/true; sleep 0.03; done; times"
+    out = run(agent_command(["sh", "-c", script], "--report=250ms", "--cpu=10ms", to=place))
+    check(out.status == 0, out.stderr)
+    own, children = out.stdout.splitlines()
+    used = sum(float(s) + 60 * float(m) for m, s in re.findall(r"(\d+)m([\d.]+)s", own + children))
+    reports = [report(p) for p in profiles(place)]
+    seen = sum(r["total"] / 1e9 + r["quality"]["cpu_unsampled_s"] for r in reports)
+    say(f"{len(reports)} profiles, {seen:.3f} s of {used:.3f} s")
+    # The shell's own figures are in hundredths of a second, and its end is not in them.
+    check(0.95 * used - 0.04 <= seen <= 1.05 * used + 0.1, "CPU time is missing, or there twice")
+
+
 # ---- formats ----
 
 @case
