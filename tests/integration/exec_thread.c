@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_thread.c MAIN THREAD NEXT - uses so many milliseconds of CPU time in its main thread, then in
- * another one, which becomes this program again, with NEXT to use: milliseconds. Of that image it is
- * the main thread, and its CPU clock goes on.
+ * exec_thread.c MAIN THREAD NEXT - uses so many milliseconds of CPU time in its main thread, then
+ * in another one, which becomes this program again, with NEXT to use: milliseconds. Of that image
+ * it is the main thread, and its CPU clock goes on.
  */
 #include <pthread.h>
 #include <stdint.h>
