@@ -25,7 +25,6 @@
 #define DEBUG_BYTES (RECORD_BYTES + 16u)
 #define DEBUG_MAX (4u << 20)
 #define FILES_MAX 256u
-#define SAME_INDEX_MAX 64
 #define FLAG_TICKS 1u
 /* V8 and LLVM give lines the addresses of the ELF file that perf will make, where code follows a
  * header of this size; other compilers use addresses in memory. The file does not say which. But
@@ -49,9 +48,10 @@ struct record {
 struct reading {
     int fd;
     kymo_code_entries *out;
-    size_t first; /* length of *out before */
-    kymo_index by_index;
-    struct record debug; /* the last one; size 0: none */
+    size_t first;              /* length of *out before */
+    kymo_index by_index;       /* the place in newest of a code index, which a file may repeat */
+    KYMO_VEC(uint32_t) newest; /* in *out */
+    struct record debug;       /* the last one; size 0: none */
     uint64_t debug_address;
     bool has_lines;
     bool has_unbiased_lines;
@@ -62,10 +62,29 @@ static uint64_t index_hash(uint64_t index)
     return kymo_hash_words(&index, 1, kymo_hash_secret());
 }
 
+/* The newest entry of that index; NULL: none. */
+static uint32_t *find(struct reading *r, uint64_t index)
+{
+    size_t probe = 0;
+    uint32_t at;
+    while (kymo_index_find(&r->by_index, index_hash(index), &probe, &at))
+        if (r->out->data[r->newest.data[at]].index == index)
+            return &r->newest.data[at];
+    return NULL;
+}
+
 static kymo_err push(struct reading *r, const kymo_code_entry *e)
 {
+    const uint32_t number = (uint32_t)r->out->len;
     KYMO_TRY(kymo_vec_reserve(r->out, 1));
-    KYMO_TRY(kymo_index_put(&r->by_index, index_hash(e->index), (uint32_t)r->out->len));
+    uint32_t *known = find(r, e->index);
+    if (known) {
+        *known = number;
+    } else {
+        KYMO_TRY(kymo_vec_reserve(&r->newest, 1));
+        KYMO_TRY(kymo_index_put(&r->by_index, index_hash(e->index), (uint32_t)r->newest.len));
+        r->newest.data[r->newest.len++] = number;
+    }
     r->out->data[r->out->len++] = *e;
     return KYMO_OK;
 }
@@ -99,8 +118,6 @@ static kymo_err take_load(struct reading *r, const struct record *record)
 static kymo_err take_move(struct reading *r, const struct record *record)
 {
     unsigned char bytes[MOVE_BYTES];
-    uint32_t at;
-    uint32_t found = UINT32_MAX;
     if (record->size < sizeof bytes ||
         kymo_read_all(r->fd, bytes, sizeof bytes, record->at) != sizeof bytes)
         return KYMO_OK;
@@ -109,17 +126,13 @@ static kymo_err take_move(struct reading *r, const struct record *record)
     uint64_t start = kymo_read_u64(&in);
     (void)kymo_read_u64(&in);
     uint64_t index = kymo_read_u64(&in);
-    size_t probe = 0;
-    for (int i = 0;
-         i < SAME_INDEX_MAX && kymo_index_find(&r->by_index, index_hash(index), &probe, &at); i++)
-        if (r->out->data[at].index == index && (found == UINT32_MAX || at > found))
-            found = at;
-    if (found == UINT32_MAX)
+    const uint32_t *found = find(r, index);
+    if (!found)
         return KYMO_OK;
-    kymo_code_entry e = r->out->data[found];
+    kymo_code_entry e = r->out->data[*found];
     if (start > UINT64_MAX - e.size_bytes)
         return KYMO_OK;
-    r->out->data[found].to = record->time;
+    r->out->data[*found].to = record->time;
     e.start = start;
     e.from = record->time;
     return push(r, &e);
@@ -205,6 +218,7 @@ kymo_err kymo_jitdump_read(int fd, kymo_jitdump *info, kymo_code_entries *out)
     if (r.has_lines && !r.has_unbiased_lines)
         info->line_bias = BIAS;
     kymo_index_deinit(&r.by_index);
+    kymo_vec_deinit(&r.newest);
     return err;
 }
 

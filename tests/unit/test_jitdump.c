@@ -11,7 +11,7 @@ static kymo_bytes file;
 static int begin(void **state)
 {
     (void)state;
-    kymo_bytes_init(&file, 1u << 20);
+    kymo_bytes_init(&file, 16u << 20);
     return 0;
 }
 
@@ -70,6 +70,28 @@ static void loads_and_moves(void **state)
     put_record(&file, 3, 0, 500);
     put_load(&file, 600, 0x5000, 0x60, 4, "after the end");
     check("1000+50 100-300 one;2000+60 200-0 two;3000+50 300-400 one;4000+50 400-0 one;");
+}
+
+/* A file may use one index for all code: it is that of the newest. Reading each in the time that
+ * the ones before take would be minutes for so many. */
+static void an_index_that_is_used_again(void **state)
+{
+    enum { COUNT = 100000 };
+    (void)state;
+    kymo_code_entries entries = {0};
+    kymo_jitdump info;
+    put_jitdump_header(&file, 0, 0);
+    for (uint64_t i = 0; i < COUNT; i++)
+        put_load(&file, 100 + i, 0x100000 + 0x10 * i, 0x10, 7, "again");
+    put_move(&file, 1000000, 0x100000, 0x10, 7);
+    int fd = file_of(file.data, file.len);
+    assert_int_equal(kymo_jitdump_read(fd, &info, &entries), KYMO_OK);
+    assert_int_equal(entries.len, COUNT + 1);
+    assert_int_equal(entries.data[0].to, 0);
+    assert_int_equal(entries.data[COUNT - 1].to, 1000000);
+    assert_int_equal(entries.data[COUNT].start, 0x10);
+    kymo_vec_deinit(&entries);
+    close(fd);
 }
 
 static void put_lines(uint64_t start, const uint64_t (*lines)[3], size_t n,
@@ -202,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(loads_and_moves, begin, end),
+        cmocka_unit_test_setup_teardown(an_index_that_is_used_again, begin, end),
         cmocka_unit_test_setup_teardown(lines_are_of_the_next_load, begin, end),
         cmocka_unit_test_setup_teardown(lines_of_v8, begin, end),
         cmocka_unit_test_setup_teardown(lines_of_llvm, begin, end),
