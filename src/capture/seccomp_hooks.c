@@ -205,16 +205,19 @@ static struct kymo_capture_process *who_can_leave(void)
                                                                                             : NULL;
 }
 
-static void leave_if_named(uint64_t mask, struct kymo_capture_process *p)
+static void leave_if_named(uint64_t mask)
 {
-    int signo = kymo_load_relaxed(&p->signal);
+    /* A forked child that has not attached has its parent's handler. */
+    if (mask & kymo_own_signal_mask())
+        kymo_fork_attach_now();
+    struct kymo_capture_process *p = who_can_leave();
+    int signo = p ? kymo_load_relaxed(&p->signal) : 0;
     if (signo && mask & KYMO_SIGNAL_BIT(signo))
         kymo_signal_leave(p, mask);
 }
 
 void kymo_syscall_look(long number, long a, long b, long c)
 {
-    struct kymo_capture_process *p;
     uint64_t word;
     if (number == SYS_prctl && a == PR_SET_SECCOMP && is_filter_by_prctl(b, c)) {
         become_quiet_for(b == SECCOMP_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);
@@ -224,12 +227,11 @@ void kymo_syscall_look(long number, long a, long b, long c)
         become_quiet_for(a == SECCOMP_SET_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);
     } else if (number == SYS_rt_sigaction && b != 0 && a > 0 && a < NSIG) {
         /* The handler is the first word of the kernel's structure. */
-        if ((p = who_can_leave()) && kymo_raw_read_word((uint64_t)b, &word) &&
-            word != (uint64_t)(uintptr_t)SIG_DFL && word != (uint64_t)(uintptr_t)SIG_IGN)
-            leave_if_named(KYMO_SIGNAL_BIT(a), p);
+        if (kymo_raw_read_word((uint64_t)b, &word) && word != (uint64_t)(uintptr_t)SIG_DFL &&
+            word != (uint64_t)(uintptr_t)SIG_IGN)
+            leave_if_named(KYMO_SIGNAL_BIT(a));
     } else if (number == SYS_rt_sigprocmask && a != SIG_UNBLOCK && b != 0) {
-        if ((p = who_can_leave()) && kymo_raw_read_word((uint64_t)b, &word) &&
-            !kymo_mask_is_of_all(word))
-            leave_if_named(word, p);
+        if (kymo_raw_read_word((uint64_t)b, &word) && !kymo_mask_is_of_all(word))
+            leave_if_named(word);
     }
 }

@@ -6,7 +6,8 @@
  *
  *   own_action semantics   sa_mask, sa_flags, what sigaction and signal return, here and in
  * children own_action storm       installs a handler all the time while another process sends the
- * signal own_action late        burns CPU time for longer than it is recorded
+ * signal own_action late        burns CPU time for longer than it is recorded own_action number a
+ * forked child that installs one by number, and burns CPU time
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -189,6 +191,35 @@ static int late(void)
     return faults != 0;
 }
 
+static int number(void)
+{
+    struct {
+        void (*handler)(int, siginfo_t *, void *);
+        unsigned long flags;
+        void *restorer;
+        unsigned long mask;
+    } action;
+    int status;
+    struct timespec cpu;
+    /* What returns from a handler is libc's. */
+    signal(SIGUSR1, note_mask);
+    if (syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof action.mask) != 0)
+        return 2;
+    action.handler = note_sender;
+    action.flags |= SA_SIGINFO;
+    if (fork() > 0)
+        return wait(&status) > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+    expect(syscall(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof action.mask) == 0,
+           "rt_sigaction");
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    } while (cpu.tv_sec == 0 && cpu.tv_nsec < 100000000);
+    expect(calls == 0, "no handler of a child's runs for a signal that nobody sent");
+    raise(SIGURG);
+    expect(calls == 1, "it runs for one that was sent");
+    return faults > 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "semantics") == 0)
@@ -197,5 +228,7 @@ int main(int argc, char **argv)
         return storm();
     if (argc == 2 && strcmp(argv[1], "late") == 0)
         return late();
+    if (argc == 2 && strcmp(argv[1], "number") == 0)
+        return number();
     return 2;
 }
