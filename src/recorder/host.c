@@ -720,15 +720,32 @@ kymo_err kymo_host_read_calls(kymo_host *h)
     return KYMO_OK;
 }
 
+static kymo_err hit(void *context, uint64_t address)
+{
+    return kymo_jit_code_hit(context, address);
+}
+
+/* In a recording of one file, of all code that was sampled. An interval's file needs what its own
+ * stacks have: over months that is other code again and again. */
+static kymo_err write_code(kymo_host *h)
+{
+    const kymo_recording_writer *w = h->config.writer;
+    if (w && kymo_recording_kept_stacks(w, h->out.process) > 0) {
+        kymo_jit_code_forget_hits(h->out.jit);
+        KYMO_TRY(kymo_recording_segment_code(w, h->out.process, hit, h->out.jit));
+    }
+    return kymo_jit_code_write(h->out.jit, h->out.process, h->config.events,
+                               h->config.events_context);
+}
+
 kymo_err kymo_host_end_interval(kymo_host *h)
 {
-    const kymo_event_handler *events = h->config.events;
     /* What is left for the next interval would lie before its begin. */
     KYMO_TRY(kymo_host_read_calls(h));
     KYMO_TRY(kymo_session_events_flush(&h->out));
     if (h->out.wall)
         KYMO_TRY(kymo_wall_flush(h->out.wall));
-    KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
+    KYMO_TRY(write_code(h));
     KYMO_TRY(tell_losses(h));
     KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
     KYMO_TRY(tell_heap(h));
@@ -748,8 +765,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     if (h->out.wall)
         KYMO_TRY(kymo_wall_finish(h->out.wall, end_ns));
     KYMO_TRY(kymo_host_forget_kernel_stacks(h));
-    const kymo_event_handler *events = h->config.events;
-    KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
+    KYMO_TRY(write_code(h));
     KYMO_TRY(tell_losses(h));
     KYMO_TRY(tell_heap(h));
     if (asks_allocator(h)) {

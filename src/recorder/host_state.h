@@ -141,7 +141,7 @@ struct kymo_host {
     int control_called;                  /* and the process was signalled for it */
     uint64_t told_lost[KYMO_LOSS_KINDS]; /* losses already written to the recording */
     uint64_t told_lost_ns;
-    size_t stacks_left; /* by the last sweep */
+    size_t stacks_left, unloads_left; /* by the last sweep */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_telemetry *telemetry; /* NULL: none */

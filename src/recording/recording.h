@@ -92,12 +92,21 @@ KYMO_NODISCARD
 kymo_err kymo_recording_settle(kymo_recording_writer *writer, uint32_t process, uint64_t read_ns);
 /* How many stacks of a process the writer keeps, for later segments. */
 size_t kymo_recording_kept_stacks(const kymo_recording_writer *writer, uint32_t process);
+/* And how many modules that were unloaded. */
+size_t kymo_recording_kept_unloads(const kymo_recording_writer *writer, uint32_t process);
 /* Forgets those stacks of a process that are not in used, whose keys are ids: no later event refers
- * to them. What lives, and intervals that have not ended, keep their stacks; they are added to
- * used. KYMO_E_NOMEM: nothing is forgotten. */
+ * to them; and modules that were unloaded in an earlier segment, and that no stack needs. What
+ * lives, and intervals that have not ended, keep their stacks; they are added to used.
+ * KYMO_E_NOMEM: less is forgotten. */
 KYMO_NODISCARD
 kymo_err kymo_recording_sweep_stacks(kymo_recording_writer *writer, uint32_t process,
                                      kymo_key_map *used);
+/* Calls take for each address of generated code (of no module) that stacks in the present segment
+ * have, once for each frame; nothing if definitions are not kept. KYMO_E_NOMEM, or take's error. */
+KYMO_NODISCARD
+kymo_err kymo_recording_segment_code(const kymo_recording_writer *writer, uint32_t process,
+                                     kymo_err (*take)(void *context, uint64_t address),
+                                     void *context);
 /* Whether the live allocations of all live processes are known. They are not known for a process
  * whose allocations are all recorded (rate 1: the table would cost too much), that has more than
  * 2^20 of them, or that inherited allocations which its parent has freed meanwhile. A segment has a

@@ -175,6 +175,7 @@ static void free_process(struct kymo_kept_process *p)
     kymo_vec_deinit(&p->owners);
     kymo_vec_deinit(&p->counts);
     kymo_kept_stacks_deinit(&p->stacks);
+    kymo_kept_modules_deinit(&p->unloaded);
     kymo_live_allocations_deinit(&p->live);
     kymo_open_intervals_deinit(&p->open);
     free(p);
@@ -358,7 +359,10 @@ kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type ty
     case A_PROCESS:
         return p ? KYMO_OK : begin_process(w, owner);
     case OF_PROCESS:
-        return p ? keep(w, &p->definitions, type, id) : KYMO_OK;
+        if (!p)
+            return KYMO_OK;
+        KYMO_TRY(keep(w, &p->definitions, type, id));
+        return type == KYMO_CHUNK_MODULE_UNLOAD ? kymo_kept_unload(&w->kept, p, id) : KYMO_OK;
     case PROCESS_END:
         return end_process(&w->kept, owner);
     case A_THREAD:

@@ -72,6 +72,20 @@ struct kymo_kept_stacks {
     kymo_key_map ids; /* of list */
 };
 
+#define KYMO_KEPT_MODULE_CHUNKS 3u
+
+struct kymo_kept_module {
+    uint32_t segment; /* the last one that has it */
+    uint32_t count;
+    struct kymo_kept_chunk *chunks[KYMO_KEPT_MODULE_CHUNKS]; /* in the order in which they came */
+};
+
+/* Modules that were unloaded: a segment has those that its stacks need. */
+struct kymo_kept_modules {
+    KYMO_VEC(struct kymo_kept_module) list;
+    kymo_key_map ids; /* of list */
+};
+
 /* The figures so far of which the last event counts. */
 #define KYMO_KEPT_FIGURES 5u
 
@@ -88,6 +102,7 @@ struct kymo_kept_process {
     uint32_t heirs;                          /* live processes whose allocations use its stacks */
     KYMO_VEC(uint32_t) owners;               /* other processes whose stacks its allocations use */
     kymo_kept_list definitions;              /* its own process event first */
+    struct kymo_kept_modules unloaded;       /* modules that are no definitions any more */
     KYMO_VEC(struct kymo_kept_state) states; /* events of which the last one counts */
     uint64_t cpu_ns;        /* of CPU samples in this interval, and in the ones before it */
     uint64_t cpu_before_ns; /* */
@@ -203,6 +218,20 @@ void kymo_kept_stacks_deinit(struct kymo_kept_stacks *stacks);
 /* Forgets those whose ids are not in used. KYMO_E_NOMEM: none. */
 KYMO_NODISCARD
 kymo_err kymo_kept_stacks_sweep(struct kymo_kept_stacks *stacks, const kymo_key_map *used);
+/* recording_kept_modules.c: of the definitions, those of a module become one that was unloaded. */
+KYMO_NODISCARD
+kymo_err kymo_kept_unload(const struct kymo_recording_kept *kept, struct kymo_kept_process *p,
+                          uint32_t module);
+/* Before a stack is written: makes sure that the segment has the unloaded modules of its frames. */
+KYMO_NODISCARD
+kymo_err kymo_kept_need_modules(kymo_recording_writer *w, struct kymo_kept_process *p,
+                                const kymo_event_stack *e);
+/* Forgets unloaded modules that no frame is in, but for those of this segment, which stacks that
+ * have not been read may still name. */
+KYMO_NODISCARD
+kymo_err kymo_kept_modules_sweep(const struct kymo_recording_kept *kept,
+                                 struct kymo_kept_process *p);
+void kymo_kept_modules_deinit(struct kymo_kept_modules *modules);
 /* recording_kept_heap.c: writes the live allocations of a process. */
 KYMO_NODISCARD
 kymo_err kymo_kept_put_live(kymo_recording_writer *w, uint32_t process);

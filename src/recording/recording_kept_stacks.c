@@ -40,7 +40,10 @@ static kymo_err add_stack(struct kymo_kept_stacks *s, uint32_t stack,
 kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e)
 {
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, e->process);
-    if (!p || w->kept.is_again)
+    if (!p)
+        return KYMO_OK;
+    KYMO_TRY(kymo_kept_need_modules(w, p, e));
+    if (w->kept.is_again)
         return KYMO_OK;
     struct kymo_kept_stack stack = {
         .innermost = KYMO_EVENT_NONE,

@@ -91,6 +91,15 @@ kymo_err kymo_jit_code_hit(kymo_jit_code *jit, uint64_t address)
     return KYMO_OK;
 }
 
+void kymo_jit_code_forget_hits(kymo_jit_code *jit)
+{
+    if (!jit)
+        return;
+    jit->hits.len = 0;
+    kymo_index_deinit(&jit->hit_index);
+    jit->left_out = 0;
+}
+
 kymo_err kymo_jit_code_module(kymo_jit_code *jit, const kymo_event_module *module)
 {
     return jit ? kymo_jit_mappings_module(&jit->mappings, module) : KYMO_OK;

@@ -36,6 +36,9 @@ void kymo_jit_code_destroy(kymo_jit_code *jit);
 KYMO_NODISCARD
 kymo_err kymo_jit_code_hit(kymo_jit_code *jit, uint64_t address);
 
+/* Forgets the sampled addresses: the next file needs names of others. */
+void kymo_jit_code_forget_hits(kymo_jit_code *jit);
+
 /* Adds a module of the process. V8 maps the part of its file with built-in code a second time,
  * near generated code: code there belongs to this module. KYMO_E_NOMEM. */
 KYMO_NODISCARD

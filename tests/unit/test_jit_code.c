@@ -70,6 +70,19 @@ static void what_was_hit_is_written(void **state)
           "code process=3 start=0x1000 size=8 from=0 to=0 name=\"head\"\n");
 }
 
+/* More than the limit over the life of a process, and each file has names of its own. */
+static void forgotten_hits_make_room(void **state)
+{
+    (void)state;
+    write_map("1000 100 first\n2000 100 second\n");
+    hit(0x1000);
+    for (uint64_t i = 0; i < 1u << 18; i++)
+        hit(0x100000 + i);
+    kymo_jit_code_forget_hits(jit);
+    hit(0x2000);
+    check("code process=3 start=0x2000 size=256 from=0 to=0 name=\"second\"\n");
+}
+
 static void an_entry_that_another_hides_is_not_written(void **state)
 {
     (void)state;
@@ -236,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_hit_is_written, begin, end),
+        cmocka_unit_test_setup_teardown(forgotten_hits_make_room, begin, end),
         cmocka_unit_test_setup_teardown(an_entry_that_another_hides_is_not_written, begin, end),
         cmocka_unit_test_setup_teardown(nothing_hit_is_nothing_to_do, begin, end),
         cmocka_unit_test_setup_teardown(a_map_is_kept_open, begin, end),

@@ -23,13 +23,21 @@
     } while (0)
 
 enum { STACKS = 100, DEPTH = 4, LIVE = 3, OPEN = 5, NAMED = 7, KERNEL = 1000, UNUSED = 1001 };
+/* Modules: of no stack that stays, of LIVE, of none but loaded still. */
+enum { FORGOTTEN = 11, NEEDED = 12, LOADED = 13 };
+
+static uint32_t module_of(uint32_t stack)
+{
+    return stack == LIVE ? NEEDED : stack == NAMED + 1 ? FORGOTTEN : KYMO_EVENT_NONE;
+}
 
 /* Its outer frames are those of all. */
 static kymo_err write_stack(kymo_recording_writer *w, uint32_t stack)
 {
     kymo_event_frame frames[DEPTH];
     for (uint32_t i = 0; i < DEPTH; i++)
-        frames[i] = (kymo_event_frame){i ? 0x10 * i : 0x1000 + stack, KYMO_EVENT_NONE, 0};
+        frames[i] = (kymo_event_frame){i ? 0x10 * i : 0x1000 + stack,
+                                       i ? KYMO_EVENT_NONE : module_of(stack), 0};
     WRITE(stack, {.process = 0, .stack = stack, .depth = DEPTH, .frames = frames});
     return KYMO_OK;
 }
@@ -47,8 +55,13 @@ static kymo_err write_first(kymo_recording_writer *w)
     WRITE(meta, {.start_ns = 1});
     WRITE(process, {.process = 0, .pid = 10, .start_ns = 5});
     WRITE(thread, {.thread = 0, .process = 0, .tid = 10});
+    for (uint32_t module = FORGOTTEN; module <= LOADED; module++)
+        WRITE(module,
+              {.process = 0, .module = module, .start = 0x1000, .end = 0x2000, .path = "/m"});
     for (uint32_t stack = 0; stack < STACKS; stack++)
         KYMO_TRY(write_stack(w, stack));
+    for (uint32_t module = FORGOTTEN; module <= NEEDED; module++)
+        WRITE(module_unload, {.process = 0, .module = module, .time_ns = 9});
     KYMO_TRY(write_kernel(w, KERNEL, NAMED));
     KYMO_TRY(write_kernel(w, UNUSED, NAMED + 1));
     WRITE(allocation, {.thread = 0,
@@ -95,6 +108,22 @@ static kymo_err write_next(kymo_recording_writer *w, int fd)
     return KYMO_OK;
 }
 
+static kymo_err sum_up(void *context, uint64_t address)
+{
+    *(uint64_t *)context += address;
+    return KYMO_OK;
+}
+
+/* Frames in no module: of the four stacks of this segment, each once. */
+static kymo_err check_generated(const kymo_recording_writer *w)
+{
+    const uint64_t expected =
+        0x10 + 0x20 + 0x30 + (0x1000 + OPEN) + (0x1000 + NAMED) + (0x1000 + 2000);
+    uint64_t sum = 0;
+    KYMO_TRY(kymo_recording_segment_code(w, 0, sum_up, &sum));
+    return sum == expected ? KYMO_OK : KYMO_E_INVALID;
+}
+
 static kymo_err write_both(void *context)
 {
     const int *fd = context;
@@ -115,8 +144,17 @@ static kymo_err write_both(void *context)
     /* LIVE, OPEN, KERNEL, and NAMED below that. */
     if (err == KYMO_OK && kymo_recording_kept_stacks(w, 0) != 4)
         err = KYMO_E_INVALID;
+    /* What was unloaded in this segment stays, for stacks that are still to come. */
+    if (err == KYMO_OK && kymo_recording_kept_unloads(w, 0) != 2)
+        err = KYMO_E_INVALID;
     if (err == KYMO_OK)
         err = write_next(w, fd[1]);
+    if (err == KYMO_OK)
+        err = check_generated(w);
+    if (err == KYMO_OK)
+        err = sweep(w);
+    if (err == KYMO_OK && kymo_recording_kept_unloads(w, 0) != 1)
+        err = KYMO_E_INVALID;
     kymo_recording_writer_destroy(w);
     return err;
 }
@@ -139,6 +177,11 @@ static void what_is_used_is_whole(void **state)
     for (at = strstr(at, "\nstack "); at; at = strstr(at + 1, "\nstack "))
         stacks++;
     assert_int_equal(stacks, KYMO_ARRAY_LEN(innermost));
+    at = kymo_str_cstr(&text);
+    /* The reader numbers anew: the one that is loaded, and the one that LIVE needs. */
+    assert_null(strstr(at, "\nmodule 2 "));
+    assert_non_null(strstr(at, "\nmodule_unload 1 "));
+    assert_non_null(strstr(at, " 0x1003 module=1\n"));
     kymo_str_deinit(&text);
     close(fd[0]);
     close(fd[1]);
