@@ -100,7 +100,9 @@ static int keep(kymo_remote_store *store, const struct kymo_remote_mapped *m,
         .hdr = frames->hdr - m->module->bias,
         .size = frames->image.size,
     };
-    if (s.build_id_len == 0 || store->bytes + s.size > STORE_MAX)
+    /* Of a small file the rows are most of it. */
+    const size_t bytes = s.size + s.header_bytes + KYMO_OUTSIDE_ROWS * sizeof *s.rows;
+    if (s.build_id_len == 0 || store->bytes + bytes > STORE_MAX)
         return 0;
     memcpy(s.build_id, m->module->build_id, s.build_id_len);
     s.headers = malloc(m->header_bytes);
@@ -112,7 +114,7 @@ static int keep(kymo_remote_store *store, const struct kymo_remote_mapped *m,
     memcpy(s.headers, m->headers, m->header_bytes);
     s.data = frames->own;
     store->entries.data[store->entries.len++] = s;
-    store->bytes += s.size;
+    store->bytes += bytes;
     frames->rows = s.rows;
     frames->own = NULL;
     return 1;
