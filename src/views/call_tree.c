@@ -64,8 +64,11 @@ static const char *module_name(const kymo_profile *p, uint32_t module)
     return m ? text_or_null(m->name) : NULL;
 }
 
+/* Names of what is no file have brackets of their own. */
 static const char *in_brackets(struct kymo_call_tree *t, const char *name)
 {
+    if (name[0] == '[')
+        return name;
     size_t len = strlen(name);
     char *text = kymo_arena_alloc(&t->arena, len + 3, 1);
     if (text)

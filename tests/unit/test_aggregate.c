@@ -184,6 +184,23 @@ static void inlined_functions_are_functions(void **state)
     kymo_report_destroy(r);
 }
 
+static void code_of_no_file_has_one_pair_of_brackets(void **state)
+{
+    (void)state;
+    kymo_module m = {.size = sizeof m,
+                     .process = kymo_profile_module(profile, module)->process,
+                     .path = "[vdso]",
+                     .start = 0x9000,
+                     .end = 0xa000};
+    uint32_t vdso, in_vdso;
+    OK(kymo_profile_add_module(profile, &m, &vdso));
+    OK(kymo_profile_add_frame(profile, vdso, 0x20, KYMO_CATEGORY_AUTO, &in_vdso));
+    sample(0, STACK(in_vdso), 3);
+    kymo_report *r = report(KYMO_BY_FILE);
+    expect(r, "[vdso]", 3, 3);
+    kymo_report_destroy(r);
+}
+
 static void code_without_names(void **state)
 {
     (void)state;
@@ -341,6 +358,7 @@ int main(void)
         T(self_and_total),
         T(recursion_counts_once),
         T(inlined_functions_are_functions),
+        T(code_of_no_file_has_one_pair_of_brackets),
         T(code_without_names),
         T(threads_and_their_quality),
         T(the_tree_is_in_order),
