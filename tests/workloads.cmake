@@ -85,7 +85,7 @@ kymo_hazard_test(waits "^0 calls ended early, 0 of 20 children came back from pa
 kymo_hazard_test(unreadable "^worked, tables unreadable: yes" ${kymo_workloads}/plugins/plugin_red.so)
 kymo_hazard_test(space "^200 MiB of address space: there")
 kymo_hazard_test(rawaction "^every signal has its default action")
-foreach(how prctl syscall threads strict noreturn noreturn-child)
+foreach(how prctl syscall threads strict noreturn noreturn-child number)
     kymo_workload_test(hazards.seccomp.${how} "\nbehind the filter all went well|^behind the filter all went well"
         ${kymo_workloads}/hazards seccomp ${how})
 endforeach()

@@ -196,13 +196,14 @@ void kymo_syscall_resolve(void)
         kymo_store_relaxed(&kymo_real_syscall, found);
 }
 
-/* A handler or a mask by number is not ours to change, but we can get out of its way; NULL if we
- * cannot. */
-static struct kymo_capture_process *who_can_leave(void)
+/* A handler or a mask by number is not ours to change, but we can get out of its way, unless a
+ * filter forbids that. */
+static int can_leave(void)
 {
     struct kymo_capture_process *p = kymo_process_here();
-    return p && !kymo_is_quiet(p) && !kymo_is_quiet_here() && kymo_signal_process_is_own(p) ? p
-                                                                                            : NULL;
+    if (kymo_is_quiet_here())
+        return 0;
+    return p ? !kymo_is_quiet(p) && kymo_signal_process_is_own(p) : kymo_fork_is_pending();
 }
 
 static void leave_if_named(uint64_t mask)
@@ -210,7 +211,7 @@ static void leave_if_named(uint64_t mask)
     /* A forked child that has not attached has its parent's handler. */
     if (mask & kymo_own_signal_mask())
         kymo_fork_attach_now();
-    struct kymo_capture_process *p = who_can_leave();
+    struct kymo_capture_process *p = kymo_process_here();
     int signo = p ? kymo_load_relaxed(&p->signal) : 0;
     if (signo && mask & KYMO_SIGNAL_BIT(signo))
         kymo_signal_leave(p, mask);
@@ -227,11 +228,11 @@ void kymo_syscall_look(long number, long a, long b, long c)
         become_quiet_for(a == SECCOMP_SET_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);
     } else if (number == SYS_rt_sigaction && b != 0 && a > 0 && a < NSIG) {
         /* The handler is the first word of the kernel's structure. */
-        if (kymo_raw_read_word((uint64_t)b, &word) && word != (uint64_t)(uintptr_t)SIG_DFL &&
-            word != (uint64_t)(uintptr_t)SIG_IGN)
+        if (can_leave() && kymo_raw_read_word((uint64_t)b, &word) &&
+            word != (uint64_t)(uintptr_t)SIG_DFL && word != (uint64_t)(uintptr_t)SIG_IGN)
             leave_if_named(KYMO_SIGNAL_BIT(a));
     } else if (number == SYS_rt_sigprocmask && a != SIG_UNBLOCK && b != 0) {
-        if (kymo_raw_read_word((uint64_t)b, &word) && !kymo_mask_is_of_all(word))
+        if (can_leave() && kymo_raw_read_word((uint64_t)b, &word) && !kymo_mask_is_of_all(word))
             leave_if_named(word);
     }
 }

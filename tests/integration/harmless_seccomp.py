@@ -93,6 +93,12 @@ def seccomp_raw():
 
 
 @case
+def seccomp_number():
+    """An action by number behind a filter that kills for masks: Kymo looks at neither."""
+    same([WORKLOADS / "hazards", "seccomp", "number"])
+
+
+@case
 def seccomp_children():
     """What starts behind a filter runs without us, which is said; but the kernel may sample it."""
     command = [WORKLOADS / "hazards", "seccomp", "children"]

@@ -5,7 +5,7 @@
  * how much CPU time it used until then, and how much of it in burn_before_filter. raw: two
  * of them, by system calls that no library sees; the first one allows everything. noreturn,
  * noreturn-child, noreturn-second: one behind which no handler returns, in a forked child, and as
- * the second one.
+ * the second one. number: one that kills for masks, behind which an action is set by number.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -56,14 +56,18 @@ static const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), fi
 static struct sock_filter open_filter[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 static const struct sock_fprog open_program = {1, open_filter};
 
+#define KILL_FOR_ALONE(name)                                               \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1),            \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),               \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
 /* As OpenSSH's: it kills a thread that returns from a handler. */
-static struct sock_filter no_return_filter[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-};
+static struct sock_filter no_return_filter[] = {KILL_FOR_ALONE(rt_sigreturn)};
 static const struct sock_fprog no_return_program = {4, no_return_filter};
+
+static struct sock_filter no_mask_filter[] = {KILL_FOR_ALONE(rt_sigprocmask)};
+static const struct sock_fprog no_mask_program = {4, no_mask_filter};
 
 static uint64_t rounds;   /* of a quarter of a turn, on average */
 static uint64_t burnt_ns; /* in burn_before_filter */
@@ -137,6 +141,17 @@ static int start_children(void)
     return 0;
 }
 
+static int act_by_number(void)
+{
+    static const unsigned long action[4]; /* the kernel's structure: the default */
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &no_mask_program, 0, 0) == 0,
+         "filter by prctl");
+    must(syscall(SYS_rt_sigaction, SIGUSR2, action, NULL, sizeof action[0]) == 0, "rt_sigaction");
+    say("behind the filter all went well\n");
+    _exit(0);
+}
+
 int hazard_seccomp(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "prctl";
@@ -144,6 +159,8 @@ int hazard_seccomp(int argc, char **argv)
     int has_begun = 0;
     if (strcmp(how, "children") == 0)
         return start_children();
+    if (strcmp(how, "number") == 0)
+        return act_by_number();
     measure();
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
     /* Asked for no filter at all, the kernel says that it knows of them. */
