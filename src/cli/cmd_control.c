@@ -335,12 +335,9 @@ static int take_setting(struct control_request *asked, const char *setting)
 
 static int take_switch(struct control_request *asked, const kymo_arg *arg)
 {
-    if (arg->switch_id == KYMO_SWITCH_OUTPUT) {
-        if (asked->output)
-            return kymo_usage_error(KYMO_IN_CONTROL, "-o: one file is written, not also %.150s",
-                                    arg->value);
-        asked->output = arg->value;
-    } else if ((asked->pid = parse_pid(arg->value)) == 0)
+    if (arg->switch_id == KYMO_SWITCH_OUTPUT)
+        return kymo_take_only_output(&asked->output, KYMO_IN_CONTROL, arg->value);
+    if ((asked->pid = parse_pid(arg->value)) == 0)
         return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not a process id", arg->value);
     return -1;
 }

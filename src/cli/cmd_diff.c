@@ -98,11 +98,7 @@ static int take_switch(struct kymo_diff_request *request, const kymo_arg *arg, c
     case KYMO_SWITCH_FAIL_ABOVE:
         return take_percent(request, arg->value);
     case KYMO_SWITCH_OUTPUT:
-        if (request->output)
-            return kymo_usage_error(KYMO_IN_DIFF, "-o: one file is written, not also %.150s",
-                                    arg->value);
-        request->output = arg->value;
-        return -1;
+        return kymo_take_only_output(&request->output, KYMO_IN_DIFF, arg->value);
     case KYMO_SWITCH_BY:
         *by = arg->value;
         return -1;

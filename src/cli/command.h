@@ -49,6 +49,9 @@ void kymo_help_print_command(FILE *to, const kymo_command *command);
 /* One line on standard error that names what is wrong with the arguments, and where help is.
  * Returns KYMO_EXIT_USAGE. */
 int kymo_usage_error(unsigned command, const char *fmt, ...) KYMO_PRINTF(2, 3);
+/* -o of a command that writes one file: a second one is an error. Returns -1 to go on, else an exit
+ * status. */
+int kymo_take_only_output(const char **output, unsigned command, const char *path);
 /* "--help" was asked for: prints it. Returns KYMO_EXIT_OK. */
 int kymo_help_asked(unsigned command);
 

@@ -337,6 +337,14 @@ int kymo_usage_error(unsigned mask, const char *fmt, ...)
     return KYMO_EXIT_USAGE;
 }
 
+int kymo_take_only_output(const char **output, unsigned mask, const char *path)
+{
+    if (*output)
+        return kymo_usage_error(mask, "-o: one file is written, not also %.150s", path);
+    *output = path;
+    return -1;
+}
+
 int kymo_help_asked(unsigned mask)
 {
     kymo_help_print_command(stdout, command_of(mask));

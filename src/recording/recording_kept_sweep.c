@@ -7,7 +7,6 @@
  * recorder says which numbers of stacks it may still name; to these come those of what the writer
  * keeps itself.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recording/recording_kept.h"
@@ -60,37 +59,6 @@ static kymo_err use_callers(const struct kymo_kept_stacks *s, kymo_key_map *used
         KYMO_TRY(kymo_key_map_add(used, fixed.caller));
     }
     return KYMO_OK;
-}
-
-/* ---- generated code ---- */
-
-static kymo_err take_generated(const struct kymo_kept_stacks *s, uint32_t innermost, uint8_t *seen,
-                               kymo_err (*take)(void *context, uint64_t address), void *context)
-{
-    for (uint32_t i = innermost; i != KYMO_EVENT_NONE && !seen[i]; i = s->frames.data[i].caller) {
-        const struct kymo_kept_frame *f = &s->frames.data[i];
-        seen[i] = 1;
-        if (f->module == KYMO_EVENT_NONE &&
-            !(f->flags & (KYMO_EVENT_FRAME_SCRIPT | KYMO_EVENT_FRAME_STARTUP)))
-            KYMO_TRY(take(context, f->address - (f->flags & KYMO_EVENT_FRAME_RETURN ? 1 : 0)));
-    }
-    return KYMO_OK;
-}
-
-kymo_err kymo_recording_segment_code(const kymo_recording_writer *w, uint32_t process,
-                                     kymo_err (*take)(void *context, uint64_t address),
-                                     void *context)
-{
-    const struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
-    if (!p || p->stacks.frames.len == 0)
-        return KYMO_OK;
-    uint8_t *seen = calloc(p->stacks.frames.len, 1);
-    kymo_err err = seen ? KYMO_OK : KYMO_E_NOMEM;
-    for (size_t i = 0; i < p->stacks.list.len && err == KYMO_OK; i++)
-        if (p->stacks.list.data[i].segment == w->kept.segment)
-            err = take_generated(&p->stacks, p->stacks.list.data[i].innermost, seen, take, context);
-    free(seen);
-    return err;
 }
 
 kymo_err kymo_recording_sweep_stacks(kymo_recording_writer *w, uint32_t process, kymo_key_map *used)

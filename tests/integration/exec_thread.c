@@ -5,25 +5,17 @@
  * it is the main thread, and its CPU clock goes on.
  */
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../workloads/workload.h"
 
 static char **arguments;
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void burn(const char *ms)
 {
-    const uint64_t end = cpu_ns() + strtoull(ms, NULL, 10) * 1000000u;
-    while (cpu_ns() < end)
+    const uint64_t end = thread_cpu_ns() + strtoull(ms, NULL, 10) * 1000000u;
+    while (thread_cpu_ns() < end)
         ;
 }
 

@@ -4,10 +4,13 @@
  * called as it would be without us: with its mask, its flags, once if it said so, and for its own
  * signals only. Prints what is not so; exit status 1 if there is anything.
  *
- *   own_action semantics   sa_mask, sa_flags, what sigaction and signal return, here and in
- * children own_action storm       installs a handler all the time while another process sends the
- * signal own_action late        burns CPU time for longer than it is recorded own_action number a
- * forked child that installs one by number, and burns CPU time
+ * own_action semantics: sa_mask, sa_flags, what sigaction and signal return, here and in children.
+ *
+ * own_action storm: installs a handler all the time while another process sends the signal.
+ *
+ * own_action late: burns CPU time for longer than it is recorded.
+ *
+ * own_action number: a forked child that installs one by number, and burns CPU time.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -178,15 +181,20 @@ static int storm(void)
     return faults != 0;
 }
 
+static void burn_ns(long ns)
+{
+    struct timespec cpu;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    } while (cpu.tv_sec == 0 && cpu.tv_nsec < ns);
+}
+
 static int late(void)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
-    struct timespec cpu;
     action.sa_sigaction = note_sender;
     sigaction(SIGURG, &action, NULL);
-    do {
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    } while (cpu.tv_sec == 0 && cpu.tv_nsec < 600000000);
+    burn_ns(600000000);
     expect(from_elsewhere == 0, "no signal is of the recorder's sending");
     return faults != 0;
 }
@@ -200,7 +208,6 @@ static int number(void)
         unsigned long mask;
     } action;
     int status;
-    struct timespec cpu;
     /* What returns from a handler is libc's. */
     signal(SIGUSR1, note_mask);
     if (syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof action.mask) != 0)
@@ -211,9 +218,7 @@ static int number(void)
         return wait(&status) > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
     expect(syscall(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof action.mask) == 0,
            "rt_sigaction");
-    do {
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    } while (cpu.tv_sec == 0 && cpu.tv_nsec < 100000000);
+    burn_ns(100000000);
     expect(calls == 0, "no handler of a child's runs for a signal that nobody sent");
     raise(SIGURG);
     expect(calls == 1, "it runs for one that was sent");

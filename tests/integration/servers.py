@@ -9,8 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import servers
 from servers.server import Session
-from kymotest import (Late, Recording, add_case, check, check_complete, check_nothing_lost, folder, main, record_command,
-                      say, skip, tools_for, tried_again)
+from kymotest import (Late, Recording, add_case, check, check_complete, check_nothing_lost, folder, main,
+                      record_command, say, skip, tools_for, tried_again)
 
 SECONDS = 1
 

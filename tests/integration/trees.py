@@ -7,8 +7,8 @@ import shutil
 import signal
 
 from kymotest import (KYMO, WORKLOADS, Recording, Running, add_case, check, check_close,
-                      check_complete, check_nothing_lost, engines, folder, main, record, record_command, run, say,
-                      skip, tools_for, wait_until)
+                      check_complete, check_nothing_lost, engines, folder, main, record, record_command,
+                      run, say, skip, tools_for, wait_until)
 
 FAMILY = WORKLOADS / "family"
 

@@ -9,7 +9,8 @@ import time
 
 from as_alone import check_accounted, check_sampled
 from kymotest import (WORKLOADS, Recording, Running, add_case, check, check_close,
-                      check_nothing_lost, folder, main, perf_works, record, record_command, run, say, skip, tools_for, ways)
+                      check_nothing_lost, folder, main, perf_works, record, record_command, run, say, skip,
+                      tools_for, ways)
 
 PLUGINS = WORKLOADS / "plugins"
 SKIPPED = 77

@@ -12,8 +12,8 @@ import sys
 import time
 
 from kymotest import (NOBODY, WORKLOADS, Recording, Running, add_case, case, check, check_close,
-                      check_complete, check_nothing_lost, copy_for_all, engines, folder, main, record, record_command, run, say, skip,
-                      tools_for)
+                      check_complete, check_nothing_lost, copy_for_all, engines, folder, main, record, record_command,
+                      run, say, skip, tools_for)
 
 PERIOD_S = 0.01
 SECONDS = 6

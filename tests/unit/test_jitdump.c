@@ -73,7 +73,7 @@ static void loads_and_moves(void **state)
 }
 
 /* A file may use one index for all code: it is that of the newest. Reading each in the time that
- * the ones before take would be minutes for so many. */
+ * the ones before take would be seconds for so many. */
 static void an_index_that_is_used_again(void **state)
 {
     enum { COUNT = 100000 };

@@ -454,8 +454,8 @@ CASE(a_small_alternate_stack_from_before_is_left)
     EXPECT(sigaltstack(&large, NULL) == 0 && kymo_signal_start(&process));
     EXPECT(is_ours(SIGURG) && flags_of(SIGURG) & SA_ONSTACK);
     kymo_signal_stop(&process, 1);
-    if (sigaltstack(&small, NULL) !=
-        0) /* the kernel wants more on a processor with large registers */
+    /* On a processor with large registers the kernel may want more. */
+    if (sigaltstack(&small, NULL) != 0)
         return;
     EXPECT(kymo_signal_start(&process));
     EXPECT(process.signal && is_ours(process.signal));
